@@ -1,0 +1,69 @@
+import type { ResultPart } from "./messages.ts";
+
+/**
+ * What became of a tool call. `failed`: it ran and ended non-zero, or hit an error the model can mend. `lost`: the
+ * sandbox went away while it ran, effects unknown.
+ */
+export type ToolStatus = "ok" | "failed" | "invalid" | "not_run" | "denied" | "timed_out" | "cancelled" | "lost";
+
+/** Why a result was written by the controller and not by the tool (see {@link SYNTHETIC_STATUS}). */
+export type SyntheticReason = keyof typeof SYNTHETIC_STATUS;
+
+export const SYNTHETIC_STATUS = {
+  interrupted: "cancelled",
+  aborted_run: "not_run",
+  truncated: "not_run",
+  bad_arguments: "invalid",
+  unknown_tool: "invalid",
+  denied_policy: "denied",
+  denied_user: "denied",
+  denied_noninteractive: "denied",
+  timeout: "timed_out",
+  lost: "lost",
+  limit: "not_run",
+} as const satisfies Record<string, ToolStatus>;
+
+/** Facts about a call for people and programs; the model sees only `content`. Names as they stand in the log. */
+export type ToolDetails = {
+  exit_code?: number;
+  /** `SIGKILL`, when a signal ended the main process. */
+  signal?: string;
+  duration_ms?: number;
+  /** Unified diff of an edit or a write. */
+  diff?: string;
+  path?: string;
+  bytes?: number;
+  lines?: number;
+  matches?: number;
+  /** Bytes the command printed in all, also those that were cut. */
+  output_bytes?: number;
+  /** Where in the container the whole output can be read. */
+  output_path?: string;
+  /** Id of a background job this call started. */
+  job_id?: number;
+  cpu_seconds?: number;
+  peak_memory_bytes?: number;
+};
+
+/** Who said no, which rule, and what a person could do about it. */
+export type Denial = { by: "containment" | "policy" | "approval"; rule: string; enable_with: string };
+
+/** The result of one call. `content` is what the model reads, never empty. */
+export type ToolResult = {
+  status: ToolStatus;
+  content: ResultPart[];
+  details: ToolDetails;
+  /** Something was cut from `content`; the text says what and where the rest is. */
+  truncated?: boolean;
+  denial?: Denial;
+  /** Present when the controller wrote the result because the tool could not. */
+  reason?: SyntheticReason;
+};
+
+export function textResult(status: ToolStatus, text: string, details: ToolDetails = {}): ToolResult {
+  return { status, content: [{ type: "text", text }], details };
+}
+
+export function syntheticResult(reason: SyntheticReason, text: string, denial?: Denial): ToolResult {
+  return { ...textResult(SYNTHETIC_STATUS[reason], text), reason, ...(denial && { denial }) };
+}

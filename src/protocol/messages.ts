@@ -1,0 +1,111 @@
+import * as z from "zod";
+
+/** Raised whenever a message changes shape; a controller and a tool host of different versions refuse each other. */
+export const PROTOCOL_VERSION = 1;
+
+const id = z.int().min(1).max(0x7fffffff);
+
+/** Facts the tool host needs and must not take from an environment or argv that the agent could see or set. */
+export const Hello = z.strictObject({
+  type: z.literal("hello"),
+  protocol: z.int(),
+  /** Absolute path of the workspace inside the container. */
+  root: z.string(),
+  home: z.string(),
+  /** Folder for shell state, outputs and job logs; survives a restart of the tool host, not the container. */
+  state: z.string(),
+  /** The whole environment of commands; nothing is inherited. */
+  env: z.record(z.string(), z.string()),
+  umask: z.int().min(0).max(0o777),
+  /** Absolute paths of the runtime's own programs; `bash` is the image's, `sh` where it has none. */
+  programs: z.strictObject({ rg: z.string(), shell: z.string(), shellKind: z.enum(["bash", "sh"]) }),
+  /** Workspace-relative paths mounted read-only and the rule that says so, for clear words only. */
+  readonly: z.array(z.strictObject({ path: z.string(), rule: z.string() })),
+  /** The most bytes a command may leave in its output file. */
+  maxOutputFileBytes: z.int().min(0),
+  /** Seconds without any frame after which the tool host ends itself. */
+  idleSeconds: z.number().gt(0),
+});
+
+export const Call = z.strictObject({
+  type: z.literal("call"),
+  id,
+  tool: z.string(),
+  args: z.record(z.string(), z.json()),
+});
+export const Cancel = z.strictObject({ type: z.literal("cancel"), id });
+/** What the container is expected to be; the tool host answers with what it is, seen from inside. */
+export const SelfTest = z.strictObject({
+  type: z.literal("self_test"),
+  id,
+  expect: z.strictObject({
+    uid: z.int(),
+    gid: z.int(),
+    pidsMax: z.int(),
+    memoryMaxBytes: z.int(),
+    readonly: z.array(z.string()),
+    writable: z.array(z.string()),
+    /** SHA-256 of secrets of ours, never the secrets: an environment value that hashes to one is a leak. */
+    secretHashes: z.array(z.string()),
+  }),
+});
+/** Ends every process of the session and then the tool host. */
+export const Shutdown = z.strictObject({ type: z.literal("shutdown") });
+
+export const ToToolHost = z.discriminatedUnion("type", [Hello, Call, Cancel, SelfTest, Shutdown]);
+export type ToToolHost = z.infer<typeof ToToolHost>;
+export type Hello = z.infer<typeof Hello>;
+
+const Part = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("text"), text: z.string() }),
+  z.strictObject({
+    type: z.literal("image"),
+    mime: z.enum(["image/png", "image/jpeg", "image/gif", "image/webp"]),
+    data: z.base64(),
+  }),
+]);
+
+const count = z.number().min(0);
+const Details = z.strictObject({
+  exit_code: z.int().optional(),
+  signal: z.string().max(20).optional(),
+  duration_ms: count.optional(),
+  diff: z.string().optional(),
+  path: z.string().optional(),
+  bytes: count.optional(),
+  lines: count.optional(),
+  matches: count.optional(),
+  output_bytes: count.optional(),
+  output_path: z.string().optional(),
+  job_id: z.int().optional(),
+  cpu_seconds: count.optional(),
+  peak_memory_bytes: count.optional(),
+});
+
+/** What a handler can say of its call; everything else is said by the controller. */
+export const Outcome = z.strictObject({
+  status: z.enum(["ok", "failed", "invalid", "denied", "timed_out", "cancelled"]),
+  content: z.array(Part).min(1),
+  details: Details,
+  truncated: z.boolean().optional(),
+  denial: z.strictObject({ by: z.literal("containment"), rule: z.string(), enable_with: z.string() }).optional(),
+});
+export type Outcome = z.infer<typeof Outcome>;
+
+export const Control = z.strictObject({
+  control: z.string(),
+  holds: z.boolean(),
+  /** What was seen. */
+  evidence: z.string(),
+});
+export type Control = z.infer<typeof Control>;
+
+export const Ready = z.strictObject({ type: z.literal("ready"), protocol: z.int(), pid: z.int(), node: z.string() });
+export const Result = z.strictObject({ type: z.literal("result"), id, outcome: Outcome });
+export const SelfTested = z.strictObject({ type: z.literal("self_tested"), id, controls: z.array(Control) });
+/** The last word of a tool host: how many processes of the session were left after the kill. */
+export const Bye = z.strictObject({ type: z.literal("bye"), left: z.int() });
+
+export const ToController = z.discriminatedUnion("type", [Ready, Result, SelfTested, Bye]);
+export type ToController = z.infer<typeof ToController>;
+export type Ready = z.infer<typeof Ready>;
