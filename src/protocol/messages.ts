@@ -101,11 +101,13 @@ export const Control = z.strictObject({
 export type Control = z.infer<typeof Control>;
 
 export const Ready = z.strictObject({ type: z.literal("ready"), protocol: z.int(), pid: z.int(), node: z.string() });
+/** Opens the stream on which a running call shows its output as it comes, for people. */
+export const Output = z.strictObject({ type: z.literal("output"), id, stream: z.int().min(1) });
 export const Result = z.strictObject({ type: z.literal("result"), id, outcome: Outcome });
 export const SelfTested = z.strictObject({ type: z.literal("self_tested"), id, controls: z.array(Control) });
 /** The last word of a tool host: how many processes of the session were left after the kill. */
 export const Bye = z.strictObject({ type: z.literal("bye"), left: z.int() });
 
-export const ToController = z.discriminatedUnion("type", [Ready, Result, SelfTested, Bye]);
+export const ToController = z.discriminatedUnion("type", [Ready, Output, Result, SelfTested, Bye]);
 export type ToController = z.infer<typeof ToController>;
 export type Ready = z.infer<typeof Ready>;
