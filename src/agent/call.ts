@@ -1,0 +1,54 @@
+import type { JsonObject } from "../core/json.ts";
+import type { ToolCallPart } from "../core/messages.ts";
+import { syntheticResult, type ToolResult } from "../core/tool-result.ts";
+import type { ToolGate, Verdict } from "../gate/tool-gate.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { parseArguments, unknownTool } from "../tools/arguments.ts";
+import { contractOf, isToolName, type ToolName } from "../tools/catalogue.ts";
+import type { Journal } from "./journal.ts";
+import type { RunClock } from "./limits.ts";
+
+export type CallDeps = { journal: Journal; gate: ToolGate; sandbox: Sandbox; clock: RunClock };
+
+/**
+ * Takes one committed call from its raw text to its one result. Never rejects for what the call did: unknown tool, bad
+ * arguments, denial, cancel and a lost container are results too. Rejects only when the log cannot be written.
+ */
+export async function performCall(call: ToolCallPart, deps: CallDeps, signal: AbortSignal): Promise<ToolResult> {
+  if (!isToolName(call.name)) return syntheticResult("unknown_tool", unknownTool(call.name));
+  const parsed = parseArguments(call.name, call.arguments);
+  if (!parsed.ok) return syntheticResult("bad_arguments", parsed.problem);
+  const args = parsed.args as JsonObject;
+  const verdict = await judge({ call, name: call.name, args }, deps, signal);
+  if (verdict.type === "deny") return syntheticResult(verdict.reason, verdict.text, verdict.denial);
+  return execute({ call, name: call.name, args }, deps, signal);
+}
+
+type Prepared = { call: ToolCallPart; name: ToolName; args: JsonObject };
+
+async function judge({ call, name, args }: Prepared, deps: CallDeps, signal: AbortSignal): Promise<Verdict> {
+  const effects = contractOf(name).effects(args);
+  deps.clock.pause();
+  const verdict = await deps.gate.judge({ callId: call.id, tool: name, args, effects }, signal);
+  deps.clock.resume();
+  await deps.journal.append({
+    type: "call_prepared",
+    call_id: call.id,
+    tool_name: name,
+    args,
+    effects: effects.map((effect) => effect.kind),
+    policy_decision: verdict.decision.type,
+    rule_id: verdict.decision.rule,
+  });
+  if (verdict.approval) await deps.journal.append({ type: "approval", call_id: call.id, ...verdict.approval });
+  return verdict;
+}
+
+async function execute({ call, name, args }: Prepared, deps: CallDeps, signal: AbortSignal): Promise<ToolResult> {
+  const contract = contractOf(name);
+  await deps.journal.append({ type: "call_started", call_id: call.id, replay: contract.replay });
+  return deps.sandbox.call(
+    { tool: name, args, deadlineMs: contract.deadlineMs(args) },
+    { signal, onOutput: (text) => deps.journal.show({ type: "tool_output", live: true, call_id: call.id, text }) },
+  );
+}

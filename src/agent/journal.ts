@@ -1,0 +1,31 @@
+import type { Fact, LiveEvent } from "../core/events.ts";
+import { isEntry } from "../core/events.ts";
+import type { Message } from "../core/messages.ts";
+import { messageOf } from "./context.ts";
+
+/** Where facts go. `append` resolves once the fact is stored; only then has it happened. `show` stores nothing. */
+export type EventSink = { append: (fact: Fact) => Promise<void>; show: (event: LiveEvent) => void };
+
+/** The facts of one conversation as they are made: stored first, then part of the context. */
+export class Journal {
+  readonly #sink: EventSink;
+  readonly #messages: Message[] = [];
+
+  constructor(sink: EventSink) {
+    this.#sink = sink;
+  }
+
+  /** The context so far; grows only at its end. */
+  get messages(): readonly Message[] {
+    return this.#messages;
+  }
+
+  async append(fact: Fact): Promise<void> {
+    await this.#sink.append(fact);
+    if (isEntry(fact)) this.#messages.push(...messageOf(fact));
+  }
+
+  show(event: LiveEvent): void {
+    this.#sink.show(event);
+  }
+}

@@ -1,0 +1,40 @@
+/** What a run may use. Seconds do not count while a person is being asked. */
+export type RunLimits = { turns: number; toolCalls: number; seconds: number };
+
+/** The limit that ended a run. */
+export type LimitReached = { limit: keyof RunLimits; value: number };
+
+/** Measures a run's time without the waiting for a person, and aborts when it is used up. */
+export class RunClock {
+  readonly #limitMs: number;
+  readonly #controller = new AbortController();
+  #usedMs = 0;
+  #startedAt: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(seconds: number) {
+    this.#limitMs = seconds * 1000;
+    this.resume();
+  }
+
+  /** Aborts when the time is used up. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  pause(): void {
+    if (this.#startedAt === undefined) return;
+    clearTimeout(this.#timer);
+    this.#usedMs += performance.now() - this.#startedAt;
+    this.#startedAt = undefined;
+  }
+
+  resume(): void {
+    if (this.#startedAt !== undefined) return;
+    this.#startedAt = performance.now();
+    // Node's timers fire at once above 2^31-1 ms, and a longer run ends by other means.
+    const leftMs = Math.min(Math.max(0, this.#limitMs - this.#usedMs), 0x7fffffff);
+    this.#timer = setTimeout(() => this.#controller.abort(), leftMs);
+    this.#timer.unref();
+  }
+}

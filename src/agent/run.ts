@@ -1,0 +1,115 @@
+import { type GloveboxError, toGloveboxError } from "../core/errors.ts";
+import type { Outcome } from "../core/events.ts";
+import { type AssistantMessage, toolCallsOf } from "../core/messages.ts";
+import type { ModelClient } from "../model/model-client.ts";
+import type { ToolOffer } from "../tools/catalogue.ts";
+import type { CallDeps } from "./call.ts";
+import { type GroupStop, refuseTruncated, runCallGroup } from "./call-group.ts";
+import type { LimitReached, RunLimits } from "./limits.ts";
+
+export type AgentDeps = CallDeps & {
+  /** Retries, if any, are inside. */
+  model: ModelClient;
+  system: string;
+  tools: readonly ToolOffer[];
+  limits: RunLimits;
+};
+
+/** How a run ended. `error` is set for `failed` only, `limit` for `limit` only. */
+export type RunEnd = { outcome: Outcome; error?: GloveboxError; limit?: LimitReached };
+
+/**
+ * Takes turns until the model calls no more tools, a limit is reached, `signal` aborts or something fails. The context
+ * is what the journal holds, the prompt included. Never rejects.
+ */
+export async function takeTurns(deps: AgentDeps, signal: AbortSignal): Promise<RunEnd> {
+  const counts = { calls: 0 };
+  const stop = (): GroupStop | undefined => stopOf(deps, counts.calls, signal);
+  const both = AbortSignal.any([signal, deps.clock.signal]);
+  try {
+    for (let turn = 1; turn <= deps.limits.turns; turn++) {
+      const response = await request(turn, deps, both);
+      await commit(response, deps);
+      const end = await answerCalls(response, deps, { signal: both, stop: () => stop() ?? countCall(counts) });
+      const ended = end ?? endOfStop(stop()) ?? failure(deps);
+      if (ended) return ended;
+    }
+    return { outcome: "limit", limit: { limit: "turns", value: deps.limits.turns } };
+  } catch (error) {
+    return endOfStop(stop()) ?? { outcome: "failed", error: toGloveboxError(error) };
+  }
+}
+
+async function request(turn: number, deps: AgentDeps, signal: AbortSignal): Promise<AssistantMessage> {
+  const { journal, model, system, tools } = deps;
+  await journal.append({ type: "request_started", number: turn });
+  return model.respond(
+    { system, messages: journal.messages, tools },
+    {
+      signal,
+      onDelta: ({ type, text }) =>
+        journal.show({ type: type === "text" ? "text_delta" : "reasoning_delta", live: true, text }),
+    },
+  );
+}
+
+async function commit(response: AssistantMessage, { journal, model }: AgentDeps): Promise<void> {
+  const { content, stopReason, usage, reportedUsd, responseId } = response;
+  if (stopReason === "aborted" && content.length === 0) return;
+  await journal.append({
+    type: "assistant",
+    model: response.model,
+    provider: model.provider,
+    api: model.api,
+    stop_reason: stopReason,
+    content,
+    usage: usage ?? null,
+    reported_usd: reportedUsd ?? null,
+    response_id: responseId ?? null,
+  });
+  if (usage) await journal.append({ type: "usage", cause: "response", usage, reported_usd: reportedUsd ?? null });
+}
+
+/** Gives every call of the response its result, and says how the run ends if it ends here. */
+async function answerCalls(
+  response: AssistantMessage,
+  deps: AgentDeps,
+  options: { signal: AbortSignal; stop: () => GroupStop | undefined },
+): Promise<RunEnd | undefined> {
+  const calls = toolCallsOf(response.content);
+  switch (response.stopReason) {
+    case "stop":
+    case "tool_use":
+    case "aborted":
+      await runCallGroup(calls, deps, options);
+      return calls.length === 0 && response.stopReason !== "aborted" ? { outcome: "completed" } : undefined;
+    case "length":
+      await refuseTruncated(calls, deps);
+      return calls.length === 0 ? { outcome: "truncated" } : undefined;
+    case "refusal":
+      await runCallGroup(calls, deps, { ...options, stop: () => ({ why: "aborted" }) });
+      return { outcome: "refused" };
+    default:
+      return response.stopReason satisfies never;
+  }
+}
+
+function stopOf({ clock, limits }: AgentDeps, calls: number, signal: AbortSignal): GroupStop | undefined {
+  if (signal.aborted) return { why: "aborted" };
+  if (clock.signal.aborted) return { why: "limit", limit: { limit: "seconds", value: limits.seconds } };
+  if (calls >= limits.toolCalls) return { why: "limit", limit: { limit: "toolCalls", value: limits.toolCalls } };
+  return undefined;
+}
+
+function countCall(counts: { calls: number }): undefined {
+  counts.calls++;
+}
+
+function endOfStop(stop: GroupStop | undefined): RunEnd | undefined {
+  if (!stop) return undefined;
+  return stop.why === "aborted" ? { outcome: "aborted" } : { outcome: "limit", limit: stop.limit };
+}
+
+function failure({ sandbox }: AgentDeps): RunEnd | undefined {
+  return sandbox.failure && { outcome: "failed", error: sandbox.failure };
+}

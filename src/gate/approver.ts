@@ -1,0 +1,33 @@
+import type { Effect } from "../core/effects.ts";
+import type { Json } from "../core/json.ts";
+
+/** A call that waits for a yes: what it would do, with the complete arguments it would run with. */
+export type Question = {
+  callId: string;
+  tool: string;
+  args: { [key: string]: Json };
+  effects: readonly Effect[];
+  rule: string;
+  /** What "always" would cover, in words. */
+  grant: string;
+};
+
+/** `session` covers what the question's `grant` says, until the session ends. */
+export type Answer = { type: "yes"; scope: "call" | "session" } | { type: "no"; reason: string | null };
+
+/**
+ * Whoever answers questions. An approver that throws, or whose signal aborts, has said no.
+ */
+export type Approver = {
+  readonly by: "person" | "flag" | "nobody";
+  ask: (question: Question, signal: AbortSignal) => Promise<Answer>;
+};
+
+/** Says yes to everything (`--approve auto`). */
+export const YES_APPROVER: Approver = { by: "flag", ask: () => Promise.resolve({ type: "yes", scope: "call" }) };
+
+/** Says no to everything (`--approve deny`). */
+export const NO_APPROVER: Approver = { by: "flag", ask: () => Promise.resolve({ type: "no", reason: null }) };
+
+/** Stands where a person should be and is not: no terminal, no answer. */
+export const ABSENT_APPROVER: Approver = { by: "nobody", ask: () => Promise.resolve({ type: "no", reason: null }) };

@@ -1,0 +1,115 @@
+import type { Decision, Effect } from "../core/effects.ts";
+import { messageOf } from "../core/errors.ts";
+import type { Denial, SyntheticReason } from "../core/tool-result.ts";
+import { decide } from "../policy/decide.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { Answer, Approver, Question } from "./approver.ts";
+import { grantFor } from "./grant.ts";
+
+/** How a question was settled; stands in the log beside the decision. */
+export type Approval = {
+  decision: "yes" | "no";
+  by: Approver["by"] | "grant";
+  scope: "call" | "session";
+  reason: string | null;
+};
+
+/** The gate's final answer. There is no fourth state: what is not `allow` does not run. */
+export type Verdict =
+  | { type: "allow"; decision: Decision; approval: Approval | undefined }
+  | {
+      type: "deny";
+      decision: Decision;
+      approval: Approval | undefined;
+      denial: Denial;
+      reason: SyntheticReason;
+      /** What the model reads. */
+      text: string;
+    };
+
+export type GateRequest = Omit<Question, "rule" | "grant">;
+
+export type ToolGateOptions = {
+  policy: Policy;
+  approver: Approver;
+  /** Ask also where the policy allows, for everything but reading (`--approve` was given). */
+  askAlways: boolean;
+};
+
+/** Judges each call before it runs. The guard rail; the wall is the container. */
+export class ToolGate {
+  readonly #options: ToolGateOptions;
+  readonly #grants = new Set<string>();
+
+  constructor(options: ToolGateOptions) {
+    this.#options = options;
+  }
+
+  async judge(request: GateRequest, signal: AbortSignal): Promise<Verdict> {
+    const decision = this.#decide(request.effects);
+    switch (decision.type) {
+      case "allow":
+        return { type: "allow", decision, approval: undefined };
+      case "deny":
+        return denied(decision, undefined);
+      case "ask":
+        return this.#ask(request, decision, signal);
+      default:
+        return decision satisfies never;
+    }
+  }
+
+  #decide(effects: readonly Effect[]): Decision {
+    const decision = decide(this.#options.policy, effects);
+    const onlyReads = effects.every((effect) => effect.kind === "read");
+    if (!this.#options.askAlways || decision.type !== "allow" || onlyReads) return decision;
+    return { type: "ask", rule: "flag/approve", enableWith: "run without `--approve`, or with `--approve auto`" };
+  }
+
+  async #ask(request: GateRequest, decision: Decision & { type: "ask" }, signal: AbortSignal): Promise<Verdict> {
+    const grant = grantFor(request.tool, request.effects);
+    if (this.#grants.has(grant.key))
+      return allowed(decision, { decision: "yes", by: "grant", scope: "session", reason: null });
+    const by = this.#options.approver.by;
+    const answer = await this.#answer({ ...request, rule: decision.rule, grant: grant.words }, signal);
+    if (answer.type === "no") return denied(decision, { decision: "no", by, scope: "call", reason: answer.reason });
+    if (answer.scope === "session") this.#grants.add(grant.key);
+    return allowed(decision, { decision: "yes", by, scope: answer.scope, reason: null });
+  }
+
+  async #answer(question: Question, signal: AbortSignal): Promise<Answer> {
+    try {
+      const answer = await this.#options.approver.ask(question, signal);
+      return signal.aborted ? { type: "no", reason: "aborted" } : answer;
+    } catch (error) {
+      return { type: "no", reason: `the question could not be asked: ${messageOf(error)}` };
+    }
+  }
+}
+
+function allowed(decision: Decision, approval: Approval): Verdict {
+  return { type: "allow", decision, approval };
+}
+
+function denied(decision: Decision & { type: "ask" | "deny" }, approval: Approval | undefined): Verdict {
+  const { rule, enableWith } = decision;
+  const denial: Denial = { by: approval ? "approval" : "policy", rule, enable_with: enableWith };
+  const base = { type: "deny" as const, decision, approval, denial };
+  if (!approval) {
+    const text = `Not run: policy rule ${rule} denies this. Do not retry the same call. A person could allow it: ${enableWith}.`;
+    return { ...base, reason: "denied_policy", text };
+  }
+  if (approval.by === "person") {
+    const why = approval.reason ? ` Reason: ${approval.reason}` : "";
+    return { ...base, reason: "denied_user", text: `Not run: the user refused.${why}` };
+  }
+  const who =
+    approval.by === "nobody"
+      ? "this needs approval and no user is present"
+      : "approvals are answered with no in this run";
+  return {
+    ...base,
+    reason: "denied_noninteractive",
+    text: `Not run: ${who} (rule ${rule}). To allow it: ${enableWith}.`,
+  };
+}

@@ -1,0 +1,48 @@
+import type { GloveboxError } from "../core/errors.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import type { ToolResult } from "../core/tool-result.ts";
+import type { Control } from "../protocol/messages.ts";
+
+/** One tool call for the container. `deadlineMs` is when the controller gives up on it, beyond the tool's own limit. */
+export type SandboxCall = { tool: string; args: JsonObject; deadlineMs: number };
+
+export type CallOptions = {
+  /** Aborting stops the call's processes inside; the call still resolves, as `cancelled`, with what it had printed. */
+  signal: AbortSignal;
+  /** Text as it is printed, throttled, for people; parts of a flood are left out. */
+  onOutput: (text: string) => void;
+};
+
+/** Facts of a started sandbox, for the log, the result object and `doctor`. */
+export type SandboxFacts = {
+  containerId: string;
+  image: string;
+  imageDigest: string;
+  uid: number;
+  gid: number;
+  /** What the self-test saw, every control holding. */
+  controls: Control[];
+  /** Weaker than meant, with the reason, and allowed all the same: `running as root`. */
+  degraded: string[];
+  readyMs: number;
+};
+
+/** What happens to a sandbox while a session has it; becomes a record of the log. */
+export type SandboxEvent = {
+  event: "started" | "selftest" | "toolhost_restarted" | "lost" | "ended";
+  containerId: string;
+  detail: Json;
+};
+
+/**
+ * The boundary: tools run on the other side of it. Calls may overlap. Whoever opened it closes it; closing ends every
+ * process and removes the container.
+ */
+export type Sandbox = {
+  readonly facts: SandboxFacts;
+  /** Why no call can succeed any more; undefined while the sandbox works. */
+  readonly failure: GloveboxError | undefined;
+  /** Never rejects: what went wrong is in the result's status and words. */
+  call: (call: SandboxCall, options: CallOptions) => Promise<ToolResult>;
+  close: () => Promise<void>;
+};

@@ -1,0 +1,201 @@
+import type { Readable, Writable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
+import { GloveboxError, messageOf } from "../core/errors.ts";
+import {
+  type Control,
+  type Hello,
+  type Outcome,
+  PROTOCOL_VERSION,
+  type Ready,
+  type SelfTestExpectation,
+  ToController,
+  type ToToolHost,
+} from "../protocol/messages.ts";
+import { Peer } from "../protocol/peer.ts";
+import type { CallOptions, SandboxCall } from "./sandbox.ts";
+
+/** A ping goes out this often, and the tool host ends itself after 30 s without one. */
+const PING_EVERY_MS = 5_000;
+/** Without an answer for this long the channel is taken for lost. */
+const PONG_WITHIN_MS = 15_000;
+/** How long a tool host may take to say `ready`, on a machine under load. */
+const READY_WITHIN_MS = 20_000;
+/** What a cancelled call is given before it counts as lost: the kill inside takes 0.3 s. */
+const CANCEL_WITHIN_MS = 5_000;
+
+/** The bytes of a channel. `destroy` ends it from our side. */
+export type ChannelStreams = { input: Readable; output: Writable; destroy: () => void };
+
+type Waiting = {
+  resolve: (outcome: Outcome) => void;
+  reject: (error: GloveboxError) => void;
+  onOutput: (text: string) => void;
+};
+
+/**
+ * The controller's end of one tool host, wherever that runs. Made by {@link connect}; over when `closed` resolves,
+ * with the first cause.
+ */
+export class ToolHostConnection {
+  readonly #peer: Peer<ToController, ToToolHost>;
+  readonly #streams: ChannelStreams;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #selfTests = new Map<number, (controls: Control[]) => void>();
+  readonly closed: Promise<GloveboxError>;
+  #onReady: (ready: Ready) => void = () => undefined;
+  #onBye: (left: number) => void = () => undefined;
+  #close: (error: GloveboxError) => void = () => undefined;
+  #nextId = 1;
+  #heartbeat: NodeJS.Timeout | undefined;
+
+  constructor(streams: ChannelStreams) {
+    this.#streams = streams;
+    this.closed = new Promise((resolve) => {
+      this.#close = resolve;
+    });
+    this.#peer = new Peer({
+      input: streams.input,
+      output: streams.output,
+      incoming: ToController,
+      parity: "odd",
+      onMessage: (message) => this.#receive(message),
+      onClose: (error) => this.#end(error ?? lost("The tool host ended")),
+    });
+  }
+
+  get isOpen(): boolean {
+    return !this.#peer.isClosed;
+  }
+
+  /** Shakes hands. @throws GloveboxError `PROTOCOL` for another version, `SANDBOX_LOST` when no answer comes. */
+  async greet(hello: Omit<Hello, "type" | "protocol">): Promise<Ready> {
+    const answer = new Promise<Ready>((resolve) => {
+      this.#onReady = resolve;
+    });
+    this.#peer.send({ type: "hello", protocol: PROTOCOL_VERSION, ...hello });
+    const ready = await this.#within(answer, READY_WITHIN_MS, "The tool host did not answer");
+    if (ready.protocol !== PROTOCOL_VERSION) {
+      throw new GloveboxError(
+        "PROTOCOL",
+        `The tool host speaks protocol ${ready.protocol}, this controller ${PROTOCOL_VERSION}`,
+        {
+          hint: "Run `glovebox image build`",
+        },
+      );
+    }
+    this.#heartbeat = setInterval(() => void this.#beat(), PING_EVERY_MS);
+    this.#heartbeat.unref();
+    return ready;
+  }
+
+  /** Rejects with the cause when the channel ends first or the deadline passes; the call may have had effects then. */
+  async call({ tool, args, deadlineMs }: SandboxCall, { signal, onOutput }: CallOptions): Promise<Outcome> {
+    const id = this.#nextId++;
+    const answer = new Promise<Outcome>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject, onOutput });
+    });
+    const cancel = (): void => this.#cancel(id);
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      this.#peer.send({ type: "call", id, tool, args });
+      if (signal.aborted) cancel();
+      return await this.#within(answer, deadlineMs, "The tool host did not answer a call in time");
+    } finally {
+      signal.removeEventListener("abort", cancel);
+      this.#waiting.delete(id);
+    }
+  }
+
+  async selfTest(expect: SelfTestExpectation): Promise<Control[]> {
+    const id = this.#nextId++;
+    const answer = new Promise<Control[]>((resolve) => {
+      this.#selfTests.set(id, resolve);
+    });
+    this.#peer.send({ type: "self_test", id, expect });
+    return this.#within(answer, READY_WITHIN_MS, "The self-test did not finish");
+  }
+
+  /** Asks the tool host to end everything; resolves with how many processes were left, or -1 when it did not say. */
+  async shutdown(withinMs: number): Promise<number> {
+    const answer = new Promise<number>((resolve) => {
+      this.#onBye = resolve;
+    });
+    this.#peer.send({ type: "shutdown" });
+    return this.#within(answer, withinMs, "The tool host did not end").catch(() => -1);
+  }
+
+  /** Ends the channel from our side; every open call rejects with `error`. */
+  destroy(error: GloveboxError = lost("The channel was closed")): void {
+    this.#peer.close(error);
+  }
+
+  #receive(message: ToController): void {
+    switch (message.type) {
+      case "ready":
+        return this.#onReady(message);
+      case "output":
+        return this.#show(message.id, message.stream);
+      case "result":
+        return this.#waiting.get(message.id)?.resolve(message.outcome);
+      case "self_tested":
+        return this.#selfTests.get(message.id)?.(message.controls);
+      case "bye":
+        return this.#onBye(message.left);
+      default:
+        return message satisfies never;
+    }
+  }
+
+  #show(id: number, stream: number): void {
+    const decoder = new StringDecoder("utf8");
+    const accepted = this.#peer.accept(stream);
+    accepted.on("data", (bytes: Buffer) => this.#waiting.get(id)?.onOutput(decoder.write(bytes)));
+    accepted.on("end", () => accepted.end());
+  }
+
+  #cancel(id: number): void {
+    this.#peer.send({ type: "cancel", id });
+    const timer = setTimeout(() => {
+      this.#waiting.get(id)?.reject(lost("A cancelled call did not end"));
+    }, CANCEL_WITHIN_MS);
+    timer.unref();
+  }
+
+  async #beat(): Promise<void> {
+    const silentMs = performance.now() - this.#peer.lastFrameAt;
+    if (silentMs > PONG_WITHIN_MS)
+      return this.destroy(lost(`The sandbox has not answered for ${Math.round(silentMs / 1000)} s`));
+    await this.#peer.ping();
+  }
+
+  #end(error: GloveboxError): void {
+    clearInterval(this.#heartbeat);
+    this.#streams.destroy();
+    for (const waiting of this.#waiting.values()) waiting.reject(error);
+    this.#close(error);
+  }
+
+  async #within<T>(answer: Promise<T>, withinMs: number, words: string): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(lost(words)), withinMs);
+    });
+    const gone = this.closed.then((error) => {
+      throw error;
+    });
+    try {
+      return await Promise.race([answer, late, gone]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** The error of a sandbox that no longer answers. */
+export function lost(words: string, cause?: unknown): GloveboxError {
+  const detail = cause === undefined ? "" : `: ${messageOf(cause)}`;
+  return new GloveboxError("SANDBOX_LOST", `${words}${detail}`, {
+    hint: "Its container is gone or does not react; `glovebox doctor` checks the engine",
+    cause,
+  });
+}

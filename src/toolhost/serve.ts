@@ -1,0 +1,178 @@
+import type { Readable, Writable } from "node:stream";
+import {
+  type Control,
+  type Hello,
+  type Outcome,
+  PROTOCOL_VERSION,
+  type SelfTestExpectation,
+  type ToController,
+  ToToolHost,
+} from "../protocol/messages.ts";
+import type { MuxStream } from "../protocol/mux-stream.ts";
+import { Peer } from "../protocol/peer.ts";
+import { validateArguments } from "../tools/arguments.ts";
+import { isToolName, type ToolName } from "../tools/catalogue.ts";
+import type { CallContext, Handlers, Host } from "./context.ts";
+import { failureOutcome, outcome } from "./outcomes.ts";
+
+export type ToolHostParts = {
+  input: Readable;
+  output: Writable;
+  /** Made once the controller has said `hello`. */
+  handlers: (host: Host) => Handlers;
+  selfTest: (host: Host, expect: SelfTestExpectation) => Promise<Control[]>;
+  /** Ends every process of the session; resolves with how many were left. */
+  endEverything: () => Promise<number>;
+  /** The tool host is over: orderly, or because its channel is. */
+  exit: (code: number) => void;
+};
+
+/** What is known once the controller has said `hello`. */
+type Greeted = { host: Host; handlers: Handlers };
+
+/** Answers one controller over one channel until it ends or falls silent, then ends everything it started. */
+export class ToolHost {
+  readonly #parts: ToolHostParts;
+  readonly #peer: Peer<ToToolHost, ToController>;
+  readonly #running = new Map<number, AbortController>();
+  /** Cancels that overtook the arguments of their call. */
+  readonly #cancelled = new Set<number>();
+  #greeted: Greeted | undefined;
+  #watchdog: NodeJS.Timeout | undefined;
+  #ending = false;
+
+  constructor(parts: ToolHostParts) {
+    this.#parts = parts;
+    this.#peer = new Peer({
+      input: parts.input,
+      output: parts.output,
+      incoming: ToToolHost,
+      parity: "even",
+      onMessage: (message) => this.#receive(message),
+      onClose: (error) => void this.#end(error ? 1 : 0),
+    });
+  }
+
+  #receive(message: ToToolHost): void {
+    switch (message.type) {
+      case "hello":
+        return this.#greet(message);
+      case "call":
+        return void this.#call(message.id, message.tool, message.args);
+      case "cancel":
+        return this.#cancel(message.id);
+      case "self_test":
+        return void this.#selfTest(message.id, message.expect);
+      case "shutdown":
+        return void this.#shutDown();
+      default:
+        return message satisfies never;
+    }
+  }
+
+  #greet(hello: Hello): void {
+    if (!this.#greeted) {
+      const host: Host = { hello, seen: new Map() };
+      this.#greeted = { host, handlers: this.#parts.handlers(host) };
+      this.#watch(hello.idleSeconds * 1000);
+    }
+    this.#peer.send({ type: "ready", protocol: PROTOCOL_VERSION, pid: process.pid, node: process.version });
+  }
+
+  /** A dead engine leaves stdin open, so silence is the only sign that nobody is there any more. */
+  #watch(idleMs: number): void {
+    this.#watchdog = setInterval(() => {
+      if (performance.now() - this.#peer.lastFrameAt > idleMs) void this.#end(1);
+    }, idleMs / 10);
+  }
+
+  async #call(id: number, tool: string, args: Record<string, unknown>): Promise<void> {
+    const controller = new AbortController();
+    if (this.#cancelled.delete(id)) controller.abort();
+    this.#running.set(id, controller);
+    const live = new LiveOutput(id, this.#peer);
+    const result = await this.#perform(tool, args, { signal: controller.signal, show: (bytes) => live.show(bytes) });
+    this.#running.delete(id);
+    live.end();
+    this.#peer.send({ type: "result", id, outcome: result });
+  }
+
+  async #perform(tool: string, args: Record<string, unknown>, call: Omit<CallContext, "host">): Promise<Outcome> {
+    if (!this.#greeted) return outcome("invalid", "The tool host has not been greeted");
+    if (!isToolName(tool)) return outcome("invalid", `No tool named ${tool}`);
+    const parsed = validateArguments(tool, args);
+    if (!parsed.ok) return outcome("invalid", parsed.problem);
+    return run(this.#greeted, tool, parsed.args, call);
+  }
+
+  #cancel(id: number): void {
+    const running = this.#running.get(id);
+    if (running) running.abort();
+    else this.#cancelled.add(id);
+  }
+
+  async #selfTest(id: number, expect: SelfTestExpectation): Promise<void> {
+    if (!this.#greeted) return;
+    this.#peer.send({ type: "self_tested", id, controls: await this.#parts.selfTest(this.#greeted.host, expect) });
+  }
+
+  async #shutDown(): Promise<void> {
+    this.#ending = true;
+    for (const call of this.#running.values()) call.abort();
+    this.#peer.send({ type: "bye", left: await this.#parts.endEverything() });
+    this.#parts.exit(0);
+  }
+
+  async #end(code: number): Promise<void> {
+    if (this.#ending) return;
+    this.#ending = true;
+    clearInterval(this.#watchdog);
+    for (const call of this.#running.values()) call.abort();
+    await this.#parts.endEverything();
+    this.#parts.exit(code);
+  }
+}
+
+async function run(
+  { host, handlers }: Greeted,
+  tool: ToolName,
+  args: Record<string, unknown>,
+  call: Omit<CallContext, "host">,
+): Promise<Outcome> {
+  const path = typeof args["path"] === "string" ? args["path"] : undefined;
+  try {
+    // The arguments were parsed by the very contract the handler was written for.
+    const handler = handlers[tool] as (args: unknown, context: CallContext) => Promise<Outcome>;
+    return await handler(args, { host, ...call });
+  } catch (error) {
+    return failureOutcome(error, path, host.hello);
+  }
+}
+
+/** Shows a call's output on a stream opened by the first byte; drops what nobody keeps up with. */
+class LiveOutput {
+  readonly #id: number;
+  readonly #peer: Peer<ToToolHost, ToController>;
+  #stream: MuxStream | undefined;
+
+  constructor(id: number, peer: Peer<ToToolHost, ToController>) {
+    this.#id = id;
+    this.#peer = peer;
+  }
+
+  show(bytes: Uint8Array): void {
+    if (this.#peer.isClosed) return;
+    this.#stream ??= this.#open();
+    if (!this.#stream.writableNeedDrain) this.#stream.write(bytes);
+  }
+
+  end(): void {
+    this.#stream?.end();
+  }
+
+  #open(): MuxStream {
+    const stream = this.#peer.open();
+    this.#peer.send({ type: "output", id: this.#id, stream: stream.id });
+    return stream.resume();
+  }
+}
