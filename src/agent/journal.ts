@@ -3,8 +3,11 @@ import { isEntry } from "../core/events.ts";
 import type { Message } from "../core/messages.ts";
 import { messageOf } from "./context.ts";
 
-/** Where facts go. `append` resolves once the fact is stored; only then has it happened. `show` stores nothing. */
-export type EventSink = { append: (fact: Fact) => Promise<void>; show: (event: LiveEvent) => void };
+/**
+ * Where facts go. `append` resolves with the fact as it was stored, secrets masked; only then has it happened. `show`
+ * stores nothing.
+ */
+export type EventSink = { append: (fact: Fact) => Promise<Fact>; show: (event: LiveEvent) => void };
 
 /** The facts of one conversation as they are made: stored first, then part of the context. */
 export class Journal {
@@ -21,8 +24,8 @@ export class Journal {
   }
 
   async append(fact: Fact): Promise<void> {
-    await this.#sink.append(fact);
-    if (isEntry(fact)) this.#messages.push(...messageOf(fact));
+    const stored = await this.#sink.append(fact);
+    if (isEntry(stored)) this.#messages.push(...messageOf(stored));
   }
 
   show(event: LiveEvent): void {

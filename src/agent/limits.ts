@@ -22,6 +22,11 @@ export class RunClock {
     return this.#controller.signal;
   }
 
+  get usedSeconds(): number {
+    const running = this.#startedAt === undefined ? 0 : performance.now() - this.#startedAt;
+    return (this.#usedMs + running) / 1000;
+  }
+
   pause(): void {
     if (this.#startedAt === undefined) return;
     clearTimeout(this.#timer);

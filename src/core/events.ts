@@ -49,14 +49,14 @@ export type Entry =
       details: ToolDetails;
     };
 
-export type LimitsSet = { turns: number; seconds: number };
+export type LimitsSet = { turns: number; tool_calls: number; seconds: number };
 export type Outcome = "completed" | "failed" | "aborted" | "limit" | "refused" | "truncated";
 /** An error as programs see it; `code` is one of {@link ErrorCode}. */
 export type ErrorFact = { code: ErrorCode; message: string; hint: string | null };
 
 export type SessionRecord =
   | { type: "run_started"; limits: LimitsSet; policy_hash: string; image_digest: string }
-  | { type: "run_end"; outcome: Outcome; turns: number; error: ErrorFact | null }
+  | { type: "run_end"; outcome: Outcome; error: ErrorFact | null }
   | { type: "request_started"; number: number }
   | { type: "request_failed"; number: number; error: ErrorFact; partial_chars: number; will_retry: boolean }
   | {

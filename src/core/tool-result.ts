@@ -25,24 +25,24 @@ export const SYNTHETIC_STATUS = {
 
 /** Facts about a call for people and programs; the model sees only `content`. Names as they stand in the log. */
 export type ToolDetails = {
-  exit_code?: number;
+  exit_code?: number | undefined;
   /** `SIGKILL`, when a signal ended the main process. */
-  signal?: string;
-  duration_ms?: number;
+  signal?: string | undefined;
+  duration_ms?: number | undefined;
   /** Unified diff of an edit or a write. */
-  diff?: string;
-  path?: string;
-  bytes?: number;
-  lines?: number;
-  matches?: number;
+  diff?: string | undefined;
+  path?: string | undefined;
+  bytes?: number | undefined;
+  lines?: number | undefined;
+  matches?: number | undefined;
   /** Bytes the command printed in all, also those that were cut. */
-  output_bytes?: number;
+  output_bytes?: number | undefined;
   /** Where in the container the whole output can be read. */
-  output_path?: string;
+  output_path?: string | undefined;
   /** Id of a background job this call started. */
-  job_id?: number;
-  cpu_seconds?: number;
-  peak_memory_bytes?: number;
+  job_id?: number | undefined;
+  cpu_seconds?: number | undefined;
+  peak_memory_bytes?: number | undefined;
 };
 
 /** Who said no, which rule, and what a person could do about it. */

@@ -5,6 +5,10 @@ export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, "\ufffd");
 }
 
+export function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}
+
 export function byteLength(text: string): number {
   return Buffer.byteLength(text, "utf8");
 }
@@ -12,27 +16,54 @@ export function byteLength(text: string): number {
 /** The longest prefix of at most `maxBytes` bytes of UTF-8 that ends at a code point. */
 export function headBytes(text: string, maxBytes: number): string {
   if (text.length * 3 <= maxBytes || byteLength(text) <= maxBytes) return text;
-  const bytes = Buffer.from(text, "utf8");
-  let end = maxBytes;
-  while (end > 0 && isContinuation(bytes[end])) end--;
-  return bytes.toString("utf8", 0, end);
+  // A UTF-16 unit is at least one byte, so nothing beyond this can be kept: 1 GB is not encoded to keep 50 KiB of it.
+  const bytes = Buffer.from(text.slice(0, Math.max(0, maxBytes) + 1), "utf8");
+  return bytes.toString("utf8", 0, boundaryBefore(bytes, Math.max(0, maxBytes)));
 }
 
 /** The longest suffix of at most `maxBytes` bytes of UTF-8 that begins at a code point. */
 export function tailBytes(text: string, maxBytes: number): string {
   if (text.length * 3 <= maxBytes || byteLength(text) <= maxBytes) return text;
-  const bytes = Buffer.from(text, "utf8");
-  let start = bytes.length - maxBytes;
+  const units = Math.max(0, maxBytes) + 1;
+  const bytes = Buffer.from(text.slice(-units), "utf8");
+  let start = Math.max(0, bytes.length - Math.max(0, maxBytes));
   while (start < bytes.length && isContinuation(bytes[start])) start++;
-  return bytes.toString("utf8", start);
+  const kept = bytes.toString("utf8", start);
+  // The slice may have begun inside a pair, whose second half was then encoded as U+FFFD.
+  return startsInsidePair(text, text.length - units) && start === 0 ? kept.slice(1) : kept;
+}
+
+/** The largest end of at most `end` that does not cut a character of these bytes. */
+export function boundaryBefore(bytes: Uint8Array, end: number): number {
+  if (end >= bytes.length) return bytes.length;
+  let boundary = end;
+  // A character has at most three continuation bytes; a longer run is not UTF-8 and may be cut anywhere.
+  while (boundary > 0 && end - boundary < 4 && isContinuation(bytes[boundary])) boundary--;
+  return isContinuation(bytes[boundary]) ? end : boundary;
 }
 
 /** At most `maxChars` UTF-16 units of `text`, then `…` and how many characters were left out. */
 export function clip(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
-  let end = maxChars;
-  if (isHighSurrogate(text.charCodeAt(end - 1))) end--;
+  const end = startsInsidePair(text, maxChars) ? maxChars - 1 : maxChars;
   return `${text.slice(0, end)}… (${text.length - end} more characters)`;
+}
+
+/**
+ * At most `maxChars` UTF-16 units of one line with the part from `start` to `end` inside, and how many characters were
+ * left out on each side. Of a part that is itself too long the beginning is kept.
+ */
+export function clipAround(text: string, start: number, end: number, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  const room = Math.max(0, maxChars - (end - start));
+  const latest = text.length - maxChars;
+  let from = Math.max(0, Math.min(start - Math.floor(room / 2), latest));
+  let to = Math.min(text.length, from + maxChars);
+  if (startsInsidePair(text, from)) from++;
+  if (startsInsidePair(text, to)) to--;
+  const before = from > 0 ? `(${from} characters) …` : "";
+  const after = to < text.length ? `… (${text.length - to} more characters)` : "";
+  return before + text.slice(from, to) + after;
 }
 
 export type Limits = { maxLines: number; maxBytes: number };
@@ -57,25 +88,54 @@ export function tailLines(text: string, limits: Limits): Cut {
 
 function keep(text: string, limits: Limits, side: "head" | "tail"): Cut {
   const totalBytes = byteLength(text);
-  const lines = splitLines(text);
-  const whole = { totalLines: lines.length, totalBytes };
-  if (lines.length <= limits.maxLines && totalBytes <= limits.maxBytes) {
-    return { text, keptLines: lines.length, keptBytes: totalBytes, ...whole, cut: false };
+  const totalLines = countLines(text);
+  if (totalLines <= limits.maxLines && totalBytes <= limits.maxBytes) {
+    return { text, keptLines: totalLines, keptBytes: totalBytes, totalLines, totalBytes, cut: false };
   }
-  const kept: string[] = [];
+  const kept = side === "head" ? keepHead(text, limits) : keepTail(text, limits);
+  return { ...kept, keptBytes: byteLength(kept.text), totalLines, totalBytes, cut: true };
+}
+
+function keepHead(text: string, limits: Limits): { text: string; keptLines: number } {
+  let end = 0;
   let bytes = 0;
-  for (const line of side === "head" ? lines : lines.toReversed()) {
-    const size = byteLength(line);
-    if (kept.length === limits.maxLines || bytes + size > limits.maxBytes) break;
-    kept.push(line);
-    bytes += size;
+  let keptLines = 0;
+  while (keptLines < limits.maxLines && end < text.length) {
+    const next = lineEnd(text, end);
+    // A line of more units than bytes left cannot fit; it is not measured.
+    if (next - end > limits.maxBytes - bytes) break;
+    bytes += byteLength(text.slice(end, next));
+    if (bytes > limits.maxBytes) break;
+    end = next;
+    keptLines++;
   }
-  if (kept.length === 0) {
-    const line = (side === "head" ? lines[0] : lines.at(-1)) ?? "";
-    kept.push(side === "head" ? headBytes(line, limits.maxBytes) : tailBytes(line, limits.maxBytes));
+  if (keptLines > 0 || limits.maxLines < 1) return { text: text.slice(0, end), keptLines };
+  return { text: headBytes(text.slice(0, lineEnd(text, 0)), limits.maxBytes), keptLines: 1 };
+}
+
+function keepTail(text: string, limits: Limits): { text: string; keptLines: number } {
+  let start = text.length;
+  let bytes = 0;
+  let keptLines = 0;
+  while (keptLines < limits.maxLines && start > 0) {
+    const previous = lineStart(text, start);
+    if (start - previous > limits.maxBytes - bytes) break;
+    bytes += byteLength(text.slice(previous, start));
+    if (bytes > limits.maxBytes) break;
+    start = previous;
+    keptLines++;
   }
-  const joined = (side === "head" ? kept : kept.reverse()).join("");
-  return { text: joined, keptLines: kept.length, keptBytes: byteLength(joined), ...whole, cut: true };
+  if (keptLines > 0 || limits.maxLines < 1) return { text: text.slice(start), keptLines };
+  return { text: tailBytes(text.slice(lineStart(text, text.length)), limits.maxBytes), keptLines: 1 };
+}
+
+function lineEnd(text: string, from: number): number {
+  const newline = text.indexOf("\n", from);
+  return newline === -1 ? text.length : newline + 1;
+}
+
+function lineStart(text: string, end: number): number {
+  return end < 2 ? 0 : text.lastIndexOf("\n", end - 2) + 1;
 }
 
 /** Lines with their endings; the text after a final newline is not a line. */
@@ -83,10 +143,21 @@ export function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
+/** As many as {@link splitLines} gives. */
+export function countLines(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at = lineEnd(text, at)) count++;
+  return count;
+}
+
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;
 }
 
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
+function startsInsidePair(text: string, index: number): boolean {
+  return isBetween(text.charCodeAt(index - 1), 0xd800, 0xdbff) && isBetween(text.charCodeAt(index), 0xdc00, 0xdfff);
+}
+
+function isBetween(unit: number, low: number, high: number): boolean {
+  return unit >= low && unit <= high;
 }

@@ -1,0 +1,138 @@
+import { GloveboxError } from "../core/errors.ts";
+import { clip } from "../core/truncate.ts";
+import { visibleLine } from "../core/visible.ts";
+import type { Control, Hello, SelfTestExpectation } from "../protocol/messages.ts";
+import { startToolHost, type ToolHostExec } from "./channel.ts";
+import { inspectEnd, removeContainer, type StartedContainer, startContainer } from "./container.ts";
+import type { ContainerSpec } from "./container-spec.ts";
+import type { Engine } from "./engine.ts";
+import { createImageVolumes, removeVolumes } from "./image-volumes.ts";
+import { ToolHostConnection } from "./tool-host-connection.ts";
+
+/** All that is decided before a container is made; pure data, the same for a replacement. */
+export type BoxPlan = {
+  spec: Omit<ContainerSpec, "name" | "imageVolumes">;
+  /** Paths the image declares as volumes. */
+  volumePaths: readonly string[];
+  hello: Omit<Hello, "type" | "protocol">;
+  expect: SelfTestExpectation;
+  /** Names of containers and volumes begin with it. */
+  prefix: string;
+};
+
+/** One container of ours with a tool host in it. */
+export class Box {
+  readonly container: StartedContainer;
+  readonly #plan: BoxPlan;
+  readonly #engine: Engine;
+  readonly #volumes: readonly string[];
+  connection: ToolHostConnection;
+  controls: Control[] = [];
+  #exec: ToolHostExec;
+
+  private constructor(
+    engine: Engine,
+    plan: BoxPlan,
+    parts: { container: StartedContainer; exec: ToolHostExec; volumes: string[] },
+  ) {
+    this.#engine = engine;
+    this.#plan = plan;
+    this.#volumes = parts.volumes;
+    this.container = parts.container;
+    this.#exec = parts.exec;
+    this.connection = new ToolHostConnection(parts.exec);
+  }
+
+  /**
+   * Makes a container, starts its tool host and proves the wall; what was made is removed again when that fails.
+   * @throws GloveboxError `SANDBOX_START_FAILED`, `SELFTEST_FAILED`, `SANDBOX_LOST`, `PROTOCOL`.
+   */
+  static async start(engine: Engine, plan: BoxPlan): Promise<Box> {
+    const volumes = await createImageVolumes(engine.docker, {
+      targets: plan.volumePaths,
+      prefix: plan.prefix,
+      labels: plan.spec.labels,
+    });
+    const names = volumes.flatMap(({ volume }) => (volume === "tmpfs" ? [] : [volume]));
+    try {
+      const container = await startContainer(engine.docker, { ...plan.spec, imageVolumes: volumes }, plan.prefix);
+      return await Box.#enter(engine, plan, container, names);
+    } catch (error) {
+      await removeVolumes(engine.docker, names).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  static async #enter(engine: Engine, plan: BoxPlan, container: StartedContainer, volumes: string[]): Promise<Box> {
+    try {
+      const exec = await startToolHost(container.docker, plan.spec.user);
+      const box = new Box(engine, plan, { container, exec, volumes });
+      await box.#greet();
+      box.controls = await box.connection.selfTest(plan.expect);
+      requireControls(box.controls);
+      return box;
+    } catch (error) {
+      const explained = await explain(container, error);
+      await removeContainer(container.docker).catch(() => undefined);
+      throw explained;
+    }
+  }
+
+  /** A new tool host in the same container, after the old one's channel has ended. */
+  async restart(): Promise<void> {
+    this.#exec = await startToolHost(this.container.docker, this.#plan.spec.user);
+    this.connection = new ToolHostConnection(this.#exec);
+    await this.#greet();
+  }
+
+  /** Removes the container and its volumes; every error is collected, the first one thrown. */
+  async remove(): Promise<void> {
+    this.connection.destroy();
+    const steps = [
+      () => removeContainer(this.container.docker),
+      () => removeVolumes(this.#engine.docker, this.#volumes),
+    ];
+    const errors: unknown[] = [];
+    for (const step of steps) await step().catch((error: unknown) => errors.push(error));
+    if (errors.length > 0) throw errors[0];
+  }
+
+  async #greet(): Promise<void> {
+    try {
+      await this.connection.greet(this.#plan.hello);
+    } catch (error) {
+      this.connection.destroy();
+      const stderr = clip(visibleLine(this.#exec.stderr().trim()), 500);
+      if (stderr === "") throw error;
+      throw new GloveboxError("SANDBOX_START_FAILED", `The tool host did not start: ${stderr}`, {
+        hint: "Run `glovebox doctor`; `glovebox image build` renews the runtime",
+        cause: error,
+      });
+    }
+  }
+}
+
+function requireControls(controls: readonly Control[]): void {
+  const failed = controls.filter((control) => !control.holds);
+  if (failed.length === 0) return;
+  const words = failed.map(({ control, evidence }) => `${control} (${evidence})`).join("; ");
+  throw new GloveboxError("SELFTEST_FAILED", `The container is not sealed as it should be: ${visibleLine(words)}`, {
+    hint: "Nothing was run; `glovebox doctor` says more about this engine",
+  });
+}
+
+/** A container that died explains more than the channel that broke with it. */
+async function explain(container: StartedContainer, error: unknown): Promise<unknown> {
+  const end = await inspectEnd(container.docker).catch(() => undefined);
+  if (!end || end.running) return error;
+  const output = container.firstOutput();
+  const why = end.outOfMemory ? "ran out of memory" : `ended with exit code ${end.exitCode}`;
+  return new GloveboxError(
+    "SANDBOX_START_FAILED",
+    `The container ${why} before it could be used${output ? `: ${output}` : ""}`,
+    {
+      hint: "`glovebox doctor` checks the engine and the images",
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,21 @@
+import type { PolicyLimits } from "../policy/policy.ts";
+import type { Sandbox, SandboxEvent } from "../sandbox/sandbox.ts";
+import type { MountPlan } from "../workspace/mount-plan.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+
+/** What a session asks of whoever makes its sandbox. */
+export type SandboxRequest = {
+  sessionId: string;
+  workspaceId: string;
+  workspace: Workspace;
+  plan: MountPlan;
+  limits: PolicyLimits;
+  /** SHA-256 of secrets that must be found in no environment inside. */
+  secretHashes: readonly string[];
+  /** Awaited before the sandbox goes on. */
+  emit: (event: SandboxEvent, image: { ref: string; digest: string }) => Promise<void>;
+  signal: AbortSignal;
+};
+
+/** Makes the sandbox of a session; the session closes it. @throws GloveboxError with exit code 5. */
+export type SandboxProvider = (request: SandboxRequest) => Promise<Sandbox>;

@@ -1,0 +1,71 @@
+import type { EventSink } from "../agent/journal.ts";
+import type { Fact, LiveEvent, SessionEvent, SessionHeader } from "../core/events.ts";
+import type { Secrets } from "../core/secrets.ts";
+import { wellFormed } from "../core/truncate.ts";
+import { SessionLog } from "./log.ts";
+import { Tally } from "./tally.ts";
+
+export type RecorderOptions = {
+  path: string;
+  header: SessionHeader;
+  secrets: Secrets;
+  /** Hears every event after it has been stored. Must not throw. */
+  onEvent: (event: SessionEvent) => void;
+};
+
+/** Where all facts of a session go: masked, stored, counted, then shown, in this order. Whoever made it closes it. */
+export class Recorder implements EventSink {
+  readonly #log: SessionLog;
+  readonly #options: RecorderOptions;
+  /** What the facts so far add up to. */
+  readonly tally = new Tally();
+
+  private constructor(log: SessionLog, options: RecorderOptions) {
+    this.#log = log;
+    this.#options = options;
+  }
+
+  /** Creates the log. @throws GloveboxError `SESSION_WRITE_FAILED`. */
+  static async create(options: RecorderOptions): Promise<Recorder> {
+    const log = await SessionLog.create(options.path, options.header);
+    options.onEvent(options.header);
+    return new Recorder(log, options);
+  }
+
+  get path(): string {
+    return this.#log.path;
+  }
+
+  get sessionId(): string {
+    return this.#options.header.id;
+  }
+
+  /** Resolves with the fact as it was stored: without secrets and lone surrogates, which is how the model gets it too. */
+  async append(fact: Fact): Promise<Fact> {
+    const clean = this.#clean(fact);
+    const event = await this.#log.append(clean);
+    this.tally.add(clean);
+    this.#options.onEvent(event);
+    return clean;
+  }
+
+  show(event: LiveEvent): void {
+    this.#options.onEvent(this.#clean(event));
+  }
+
+  close(): Promise<void> {
+    return this.#log.close();
+  }
+
+  #clean<T>(value: T): T {
+    return mapStrings(value, (text) => wellFormed(this.#options.secrets.mask(text))) as T;
+  }
+}
+
+/** `value` with every string in it replaced, keys included. */
+function mapStrings(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((item) => mapStrings(item, change));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key), mapStrings(item, change)]));
+}

@@ -1,0 +1,94 @@
+import type { Fact } from "../core/events.ts";
+import { addUsage, NO_USAGE, textOf, type Usage } from "../core/messages.ts";
+import type { RunResult } from "./result.ts";
+
+type Counted = Pick<RunResult, "result" | "usage" | "turns" | "tool_calls" | "files_changed" | "denials">;
+
+/** What the facts of one run add up to. */
+export class Tally {
+  #lastText = "";
+  #usage: Usage = NO_USAGE;
+  #turns = 0;
+  #requests = 0;
+  #reportedUsd = 0;
+  #reported = 0;
+  #toolMs = 0;
+  /** Calls denied because nobody was there to say yes. */
+  unattended = 0;
+  readonly #calls = { total: 0, errors: 0, denied: 0, synthetic: 0 };
+  readonly #files = new Map<string, RunResult["files_changed"][number]>();
+  readonly #denials: RunResult["denials"] = [];
+
+  add(fact: Fact): void {
+    switch (fact.type) {
+      case "assistant":
+        this.#turns++;
+        this.#lastText = textOf(fact.content) || this.#lastText;
+        return;
+      case "request_started":
+        this.#requests++;
+        return;
+      case "usage":
+        this.#usage = addUsage(this.#usage, fact.usage);
+        if (fact.reported_usd === null) return;
+        this.#reported++;
+        this.#reportedUsd += fact.reported_usd;
+        return;
+      case "tool_result":
+        return this.#addResult(fact);
+      default:
+        return;
+    }
+  }
+
+  get counted(): Counted {
+    return {
+      result: this.#lastText,
+      usage: this.#usage,
+      turns: this.#turns,
+      tool_calls: { ...this.#calls },
+      files_changed: [...this.#files.values()],
+      denials: this.#denials,
+    };
+  }
+
+  /** Nothing estimates yet, so what a provider does not report is unknown, never zero. */
+  get cost(): RunResult["cost"] {
+    const unknown = this.#requests - this.#reported;
+    return {
+      reported_usd: this.#reported > 0 ? this.#reportedUsd : null,
+      estimated_usd: null,
+      unknown_requests: unknown,
+      complete: unknown === 0,
+    };
+  }
+
+  get toolMs(): number {
+    return this.#toolMs;
+  }
+
+  #addResult(result: Extract<Fact, { type: "tool_result" }>): void {
+    this.#calls.total++;
+    this.#toolMs += result.duration_ms;
+    if (result.is_error) this.#calls.errors++;
+    if (result.status === "denied") this.#calls.denied++;
+    if (result.synthetic) this.#calls.synthetic++;
+    if (result.reason === "denied_noninteractive") this.unattended++;
+    if (result.denial) this.#denials.push({ call_id: result.call_id, tool: result.tool_name, ...result.denial });
+    const { path, diff } = result.details;
+    if (result.status === "ok" && path !== undefined && diff !== undefined) this.#addChange(path, diff);
+  }
+
+  #addChange(path: string, diff: string): void {
+    const lines = diff.split("\n");
+    const count = (sign: string): number =>
+      lines.filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
+    const before = this.#files.get(path);
+    this.#files.set(path, {
+      path,
+      kind: before?.kind ?? (lines.some((line) => line.startsWith("--- /dev/null")) ? "created" : "changed"),
+      added: (before?.added ?? 0) + count("+"),
+      removed: (before?.removed ?? 0) + count("-"),
+    });
+  }
+}
