@@ -34,21 +34,20 @@ export const Call = z.strictObject({
   args: z.record(z.string(), z.json()),
 });
 export const Cancel = z.strictObject({ type: z.literal("cancel"), id });
-/** What the container is expected to be; the tool host answers with what it is, seen from inside. */
-export const SelfTest = z.strictObject({
-  type: z.literal("self_test"),
-  id,
-  expect: z.strictObject({
-    uid: z.int(),
-    gid: z.int(),
-    pidsMax: z.int(),
-    memoryMaxBytes: z.int(),
-    readonly: z.array(z.string()),
-    writable: z.array(z.string()),
-    /** SHA-256 of secrets of ours, never the secrets: an environment value that hashes to one is a leak. */
-    secretHashes: z.array(z.string()),
-  }),
+/** What the container is meant to be, for a tool host to compare with what it sees from inside. */
+const Expectation = z.strictObject({
+  uid: z.int(),
+  gid: z.int(),
+  pidsMax: z.int(),
+  memoryMaxBytes: z.int(),
+  /** Absolute paths. */
+  readonly: z.array(z.string()),
+  writable: z.array(z.string()),
+  /** SHA-256 of secrets of ours, never the secrets: an environment value that hashes to one is a leak. */
+  secretHashes: z.array(z.string()),
 });
+export type SelfTestExpectation = z.infer<typeof Expectation>;
+export const SelfTest = z.strictObject({ type: z.literal("self_test"), id, expect: Expectation });
 /** Ends every process of the session and then the tool host. */
 export const Shutdown = z.strictObject({ type: z.literal("shutdown") });
 

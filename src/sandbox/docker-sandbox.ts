@@ -33,7 +33,7 @@ class DockerSandbox implements Sandbox {
   #box: Box;
   #restarts = 0;
   #replaced = false;
-  #closing = false;
+  #closing: Promise<void> | undefined;
   #failure: GloveboxError | undefined;
   /** One recovery serves every call that was lost with the same connection. */
   #recovery: { of: ToolHostConnection; words: Promise<string> } | undefined;
@@ -69,9 +69,12 @@ class DockerSandbox implements Sandbox {
     }
   }
 
-  async close(): Promise<void> {
-    if (this.#closing) return;
-    this.#closing = true;
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
     await this.#recovery?.words;
     await this.#box.remove();
     await this.#emit("ended", null);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type Docker from "dockerode";
 import tar from "tar-stream";
 import { writeAtomically } from "../core/atomic-file.ts";
+import { GloveboxError } from "../core/errors.ts";
 import { isJsonObject } from "../core/json.ts";
 import { LABELS } from "./labels.ts";
 
@@ -38,6 +39,14 @@ export async function imageContents(
   const contents = await readContents(docker, imageId, version);
   await writeAtomically(file, JSON.stringify(contents), 0o600);
   return contents;
+}
+
+/** The image's shell. @throws GloveboxError `IMAGE_UNUSABLE` when it has none. */
+export function requireShell({ shell }: ImageContents, ref: string): NonNullable<ImageContents["shell"]> {
+  if (shell) return shell;
+  throw new GloveboxError("IMAGE_UNUSABLE", `Image \`${ref}\` has no shell: neither bash nor sh was found in it`, {
+    hint: "Choose an image with a shell; without `--image` glovebox uses its own",
+  });
 }
 
 async function readCached(file: string): Promise<ImageContents | undefined> {

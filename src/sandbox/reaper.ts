@@ -6,7 +6,7 @@ import { LABELS } from "./labels.ts";
 import { ownerState, parseOwner } from "./owner.ts";
 
 /** A thing of ours that was removed because nobody uses it any more. */
-export type Removed = { kind: "container" | "volume"; name: string; session: string | undefined };
+export type Removed = { kind: "container" | "volume" | "image"; name: string; session: string | undefined };
 
 export type Reaped = { removed: Removed[]; problems: string[] };
 

@@ -34,6 +34,8 @@ export type RunOnceOptions = {
   onEvent: (event: SessionEvent) => void;
   /** Aborting ends the run as `aborted`, with a valid log and no container. */
   signal: AbortSignal;
+  /** Aborting removes the container at once, whatever a stopping run still waits for. */
+  urgent: AbortSignal;
 };
 
 /**
@@ -60,6 +62,7 @@ async function openAndRun(options: RunOnceOptions, recorder: Recorder): Promise<
   try {
     const workspace = await openWorkspace(options.workspace, forbidden(options));
     session = await Session.open({ ...options, workspace, recorder, secretHashes: options.secrets.hashes() });
+    closeWhen(options.urgent, session);
     report = await session.run(options.prompt, options.signal);
     error = report.error;
   } catch (thrown) {
@@ -70,6 +73,13 @@ async function openAndRun(options: RunOnceOptions, recorder: Recorder): Promise<
     error ??= toGloveboxError(thrown);
   });
   return { session, report, error };
+}
+
+function closeWhen(urgent: AbortSignal, session: Session): void {
+  // What goes wrong here goes wrong again, and is reported, when the session is closed in due course.
+  const close = (): void => void session.close().catch(() => undefined);
+  if (urgent.aborted) close();
+  else urgent.addEventListener("abort", close, { once: true });
 }
 
 function forbidden({ userHome, home }: RunOnceOptions): { userHome: string; gloveboxHome: string } {

@@ -1,0 +1,177 @@
+import { toGloveboxError } from "../core/errors.ts";
+import type { BoxPlan } from "../sandbox/box.ts";
+import { pidsLimit } from "../sandbox/container-spec.ts";
+import { openDockerSandbox } from "../sandbox/docker-sandbox.ts";
+import { connectEngine, type Engine } from "../sandbox/engine.ts";
+import { commandEnvironment } from "../sandbox/environment.ts";
+import { identityFiles, type User } from "../sandbox/identity.ts";
+import type { ImageProgress } from "../sandbox/image-build.ts";
+import { imageContents, requireShell } from "../sandbox/image-contents.ts";
+import { type ImageDetails, inspectImage } from "../sandbox/image-inspect.ts";
+import { ensureImages, type RuntimeVolume } from "../sandbox/images.ts";
+import { LABELS } from "../sandbox/labels.ts";
+import { currentOwner } from "../sandbox/owner.ts";
+import { HOME, STATE_DIR } from "../sandbox/places.ts";
+import { type Reaped, reap } from "../sandbox/reaper.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { userInside } from "../sandbox/user.ts";
+import type { SandboxProvider, SandboxRequest } from "./provider.ts";
+
+export type DockerProviderOptions = {
+  /** Where engine and package managers are looked for; secrets taken out. */
+  env: NodeJS.ProcessEnv;
+  userHome: string;
+  /** Holds `images/` and `dist/`. */
+  packageRoot: string;
+  cacheDir: string;
+  version: string;
+  /** The image to work in; our base image when omitted. */
+  image: string | undefined;
+  /** Build what is missing of ours. */
+  build: boolean;
+  /** Set in the environment of commands, over the image's. */
+  commandEnv: Record<string, string>;
+  /** What takes long, in words. */
+  onProgress: (words: string) => void;
+  /** What an earlier session had left and was removed at this start. */
+  onReaped: (reaped: Reaped) => void;
+};
+
+/** Seconds without a frame after which a tool host ends itself: six of the controller's pings. */
+const IDLE_SECONDS = 30;
+/** The most one command's output file may hold of the container's memory. */
+const MAX_OUTPUT_FILE_BYTES = 64 * 1024 * 1024;
+
+/** Makes sandboxes on the container engine of this machine's user. */
+export function dockerProvider(options: DockerProviderOptions): SandboxProvider {
+  return async (request) => {
+    const engine = await connectEngine({ env: options.env, home: options.userHome, uid: process.getuid?.() });
+    const reaping = reap(engine.docker);
+    // Awaited below; a failure on the way there must not count as unhandled.
+    reaping.catch(() => undefined);
+    const sandbox = await open(engine, options, request);
+    const reaped = await reaping.catch(
+      (error: unknown): Reaped => ({ removed: [], problems: [toGloveboxError(error).message] }),
+    );
+    if (reaped.removed.length + reaped.problems.length > 0) options.onReaped(reaped);
+    return sandbox;
+  };
+}
+
+async function open(engine: Engine, options: DockerProviderOptions, request: SandboxRequest): Promise<Sandbox> {
+  const { runtime, image } = await findImage(engine, options, request.signal);
+  const prepared = await prepare(engine, options, request, { runtime, image });
+  const facts = { ref: image.ref, digest: image.digest ?? image.id };
+  request.signal.throwIfAborted();
+  return openDockerSandbox({
+    engine,
+    plan: prepared.plan,
+    facts: {
+      image: facts.ref,
+      imageDigest: facts.digest,
+      ...prepared.user,
+      degraded: degradations(engine, prepared.user, prepared.refusedEnv),
+    },
+    emit: (event) => request.emit(event, facts),
+  });
+}
+
+/** Progress of a build or a pull as one line. */
+export function progressWords({ step, line }: ImageProgress): string {
+  return line ? `${step}: ${line}` : step;
+}
+
+type Found = { runtime: RuntimeVolume; image: ImageDetails };
+
+async function findImage(engine: Engine, options: DockerProviderOptions, signal: AbortSignal): Promise<Found> {
+  const onProgress = (event: ImageProgress): void => options.onProgress(progressWords(event));
+  const { packageRoot, cacheDir, version, env, build } = options;
+  const { base, runtime } = await ensureImages(
+    engine,
+    { packageRoot, cacheDir, version },
+    { env, build, onProgress, signal },
+  );
+  return { runtime, image: await inspectImage(engine, options.image ?? base.ref, { onProgress, signal }) };
+}
+
+type Prepared = { plan: BoxPlan; user: User; refusedEnv: string[] };
+
+async function prepare(
+  engine: Engine,
+  options: DockerProviderOptions,
+  request: SandboxRequest,
+  { runtime, image }: Found,
+): Promise<Prepared> {
+  const { cacheDir, version } = options;
+  const { workspace, plan, limits } = request;
+  const [contents, owner, user] = await Promise.all([
+    imageContents(engine.docker, image.id, version, cacheDir),
+    currentOwner(),
+    userInside(engine, invokingUser(workspace), {
+      imageId: image.id,
+      runtimeVolume: runtime.volume,
+      version,
+      cacheDir,
+    }),
+  ]);
+  const shell = requireShell(contents, image.ref);
+  const { env, refused } = commandEnvironment(image.env, options.commandEnv);
+  return {
+    user,
+    refusedEnv: refused,
+    plan: {
+      prefix: `glovebox-${request.sessionId.slice(-12)}`,
+      volumePaths: image.volumes,
+      spec: {
+        labels: {
+          [LABELS.version]: version,
+          [LABELS.kind]: "session",
+          [LABELS.session]: request.sessionId,
+          [LABELS.owner]: JSON.stringify(owner),
+          [LABELS.workspace]: request.workspaceId,
+        },
+        imageId: image.id,
+        imageEnv: image.env,
+        user,
+        mounts: plan.mounts,
+        identity: await identityFiles(contents, user, cacheDir),
+        runtimeVolume: runtime.volume,
+        idlePath: runtime.idlePath,
+        limits,
+        privateCgroup: !engine.isPodman || engine.cgroupVersion === 2,
+      },
+      hello: {
+        root: workspace.root,
+        home: HOME,
+        state: STATE_DIR,
+        env,
+        umask: process.umask(),
+        programs: { rg: runtime.rgPath, shell: shell.path, shellKind: shell.kind },
+        readonly: plan.readonly,
+        maxOutputFileBytes: MAX_OUTPUT_FILE_BYTES,
+        idleSeconds: IDLE_SECONDS,
+      },
+      expect: {
+        ...user,
+        pidsMax: pidsLimit(limits),
+        memoryMaxBytes: limits.memoryBytes,
+        readonly: plan.mounts.filter((mount) => mount.readOnly).map((mount) => mount.target),
+        writable: [HOME, "/tmp"],
+        secretHashes: [...request.secretHashes],
+      },
+    },
+  };
+}
+
+/** Root works on other people's files as their owner: with no capability left, root could not write them. */
+function invokingUser(workspace: User): User {
+  const uid = process.getuid?.() ?? workspace.uid;
+  const gid = process.getgid?.() ?? workspace.gid;
+  return uid === 0 ? { uid: workspace.uid, gid: workspace.gid } : { uid, gid };
+}
+
+function degradations(engine: Engine, user: User, refusedEnv: readonly string[]): string[] {
+  const root = user.uid === 0 && !engine.isRootless ? ["commands run as root, without any capability"] : [];
+  const env = refusedEnv.length > 0 ? [`the image's ${refusedEnv.join(", ")} is not set`] : [];
+  return [...root, ...env];
+}

@@ -1,0 +1,91 @@
+import { GloveboxError } from "../core/errors.ts";
+import type { SessionEvent } from "../core/events.ts";
+import { VERSION } from "../core/version.ts";
+import { ABSENT_APPROVER, type Approver, NO_APPROVER, YES_APPROVER } from "../gate/approver.ts";
+import { chooseModel } from "../model/choose.ts";
+import { BUILT_IN_POLICY } from "../policy/policy.ts";
+import type { Reaped } from "../sandbox/reaper.ts";
+import { dockerProvider } from "./docker-provider.ts";
+import type { RunResult } from "./result.ts";
+import { runOnce } from "./run-once.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+export type RunSettings = {
+  prompt: string;
+  /** A folder, relative to the current one. */
+  workspace: string;
+  /** `scripted:FILE`, a model name or `PROVIDER:NAME`; what the environment names when omitted. */
+  model: string | undefined;
+  /** Who answers when approval is asked for; omitted, nothing is asked that the policy allows. */
+  approve: "ask" | "auto" | "deny" | undefined;
+  /** Asks a person at a terminal; undefined where there is none. */
+  person: Approver | undefined;
+  maxTurns: number | undefined;
+  maxSeconds: number | undefined;
+  /** Repetitions of a request that failed in passing; 4 when omitted. */
+  modelRetries: number | undefined;
+  image: string | undefined;
+  /** Build a missing image of ours. */
+  build: boolean;
+  onEvent: (event: SessionEvent) => void;
+  onProgress: (words: string) => void;
+  onReaped: (reaped: Reaped) => void;
+  signal: AbortSignal;
+  /** Aborts what even a stopping run still waits for: the container goes at once. */
+  urgent: AbortSignal;
+};
+
+/**
+ * Runs one prompt as a user of the command line means it. What goes wrong once there is a session is in the result.
+ * @throws GloveboxError before that: an empty prompt, no model, a refused workspace.
+ */
+export async function runPrompt(settings: RunSettings, surroundings: Surroundings): Promise<RunResult> {
+  const { env, secrets, cwd, userHome, home, packageRoot } = surroundings;
+  if (settings.prompt.trim() === "") {
+    throw new GloveboxError("USAGE", "The prompt is empty", {
+      hint: 'Say what is to be done: `glovebox run "make the tests pass"`, or pipe it to stdin',
+    });
+  }
+  const model = await chooseModel({ model: settings.model, env, secrets, cwd });
+  const { limits } = BUILT_IN_POLICY;
+  return runOnce({
+    ...settings,
+    model,
+    modelRetries: settings.modelRetries ?? 4,
+    policy: BUILT_IN_POLICY,
+    approver: approverFor(settings),
+    askAlways: settings.approve !== undefined,
+    limits: {
+      turns: settings.maxTurns ?? limits.turns,
+      toolCalls: limits.toolCalls,
+      seconds: settings.maxSeconds ?? limits.seconds,
+    },
+    secrets,
+    home,
+    userHome,
+    version: VERSION,
+    openSandbox: dockerProvider({
+      ...settings,
+      env,
+      userHome,
+      packageRoot,
+      cacheDir: home.cache,
+      version: VERSION,
+      commandEnv: {},
+    }),
+  });
+}
+
+function approverFor({ approve, person }: RunSettings): Approver {
+  switch (approve) {
+    case "auto":
+      return YES_APPROVER;
+    case "deny":
+      return NO_APPROVER;
+    case "ask":
+    case undefined:
+      return person ?? ABSENT_APPROVER;
+    default:
+      return approve satisfies never;
+  }
+}

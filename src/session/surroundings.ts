@@ -1,0 +1,34 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Secrets } from "../core/secrets.ts";
+import { type Home, homeOf } from "./home.ts";
+
+/** What a command of glovebox runs in; made once, by whoever was started. */
+export type Surroundings = {
+  /** The environment without its secrets. */
+  env: NodeJS.ProcessEnv;
+  secrets: Secrets;
+  cwd: string;
+  userHome: string;
+  home: Home;
+  /** Where this package's `images/` and `dist/` are. */
+  packageRoot: string;
+};
+
+export function surroundingsOf(
+  env: NodeJS.ProcessEnv,
+  secrets: Secrets,
+  places: { cwd: string; userHome: string },
+): Surroundings {
+  return { env, secrets, ...places, home: homeOf(env, places.userHome), packageRoot: findPackageRoot(import.meta.url) };
+}
+
+/** The nearest folder above with `images/`: this file runs from `src`, from `dist` and from a bundle's chunk. */
+function findPackageRoot(url: string): string {
+  const start = dirname(fileURLToPath(url));
+  for (let folder = start; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, "images", "pins.json"))) return folder;
+    if (folder === dirname(folder)) return start;
+  }
+}
