@@ -89,7 +89,7 @@ class DockerSandbox implements Sandbox {
   /** Says what was lost and makes the next call possible, or sets `failure`. Never rejects. */
   async #recoverOnce(connection: ToolHostConnection, cause: GloveboxError): Promise<string> {
     connection.destroy(cause);
-    if (this.#closing) return "The session is closing.";
+    if (this.#closing !== undefined) return "The session is closing.";
     try {
       const end = await inspectEnd(this.#box.container.docker);
       if (!end?.running) return await this.#replaceContainer(end, cause);

@@ -1,16 +1,20 @@
 import type * as z from "zod";
 import { isJsonObject } from "../core/json.ts";
 import { nearest } from "../core/nearest.ts";
-import { clip, wellFormed } from "../core/truncate.ts";
+import { clip } from "../core/truncate.ts";
+import { visible, visibleLine } from "../core/visible.ts";
 import { contractOf, TOOL_NAMES, type ToolName } from "./catalogue.ts";
+
+const MAX_NAME_CHARS = 100;
+const MAX_ISSUES = 10;
 
 export type ParsedArguments = { ok: true; args: Record<string, unknown> } | { ok: false; problem: string };
 
 /** The words for a call to a tool that does not exist. */
 export function unknownTool(name: string): string {
-  const closest = nearest(name, TOOL_NAMES);
+  const closest = nearest(name.slice(0, MAX_NAME_CHARS), TOOL_NAMES);
   const hint = closest ? ` Closest: ${closest}.` : "";
-  return `Not run: no tool named \`${clip(name, 100)}\`. Available: ${TOOL_NAMES.toSorted().join(", ")}.${hint}`;
+  return `Not run: no tool named \`${shownName(name)}\`. Available: ${TOOL_NAMES.toSorted().join(", ")}.${hint}`;
 }
 
 /**
@@ -23,77 +27,117 @@ export function parseArguments(name: ToolName, raw: string): ParsedArguments {
   try {
     value = raw.trim() === "" ? {} : JSON.parse(raw);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : "not JSON";
-    return {
-      ok: false,
-      problem: `Not run: the arguments are not valid JSON (${clip(reason, 200)}). Received: ${clip(raw, 2000)}`,
-    };
+    const reason = visible(clip(error instanceof Error ? error.message : "not JSON", 200));
+    return { ok: false, problem: `Not run: the arguments are not valid JSON (${reason}). Received: ${received(raw)}` };
   }
   if (!isJsonObject(value)) {
-    return { ok: false, problem: `Not run: the arguments must be a JSON object. Received: ${clip(raw, 2000)}` };
+    return { ok: false, problem: `Not run: the arguments must be a JSON object. Received: ${received(raw)}` };
   }
-  return validateArguments(name, value);
+  return validate(name, value, raw);
 }
 
 /** As {@link parseArguments}, for arguments that are already an object. The input is not changed. */
 export function validateArguments(name: ToolName, value: Record<string, unknown>): ParsedArguments {
+  return validate(name, value, undefined);
+}
+
+function validate(name: ToolName, value: Record<string, unknown>, raw: string | undefined): ParsedArguments {
   const contract = contractOf(name);
   const prepared = contract.prepare?.(value) ?? value;
-  const coerced = coerceShape(contract.parameters, prepared);
-  const parsed = contract.parameters.safeParse(coerced);
+  const parsed = contract.parameters.safeParse(coerceObject(contract.parameters, prepared));
   if (parsed.success) return { ok: true, args: parsed.data };
-  const allowed = Object.keys(contract.parameters.shape);
-  const lines = parsed.error.issues.map((issue) => describeIssue(issue, allowed));
-  const received = clip(wellFormed(JSON.stringify(value)), 1000);
-  return { ok: false, problem: `Not run: invalid arguments.\n${lines.join("\n")}\nReceived: ${received}` };
+  const { issues } = parsed.error;
+  const lines = issues.slice(0, MAX_ISSUES).map((issue) => describeIssue(issue, contract.parameters));
+  const more = issues.length > MAX_ISSUES ? [`(${issues.length - MAX_ISSUES} more problems)`] : [];
+  const problem = ["Not run: invalid arguments.", ...lines, ...more, `Received: ${received(raw ?? stringify(value))}`];
+  return { ok: false, problem: problem.join("\n") };
 }
 
-function describeIssue(issue: z.core.$ZodIssue, allowed: string[]): string {
-  const path = issue.path.join(".") || "arguments";
-  if (issue.code !== "unrecognized_keys") return `${path}: ${issue.message}`;
-  const names = issue.keys.map((key) => {
-    const closest = nearest(key, allowed);
-    return closest ? `\`${clip(key, 60)}\` (did you mean \`${closest}\`?)` : `\`${clip(key, 60)}\``;
-  });
-  return `${path}: unknown parameter ${names.join(", ")}; allowed: ${allowed.join(", ")}`;
+function received(raw: string): string {
+  return visible(clip(raw, 1000));
 }
 
-function coerceShape(schema: z.ZodObject, value: Record<string, unknown>): Record<string, unknown> {
-  const result: Record<string, unknown> = {};
-  for (const [key, item] of Object.entries(value)) {
-    const wanted = schema.shape[key];
-    if (wanted === undefined) {
-      result[key] = item;
-      continue;
-    }
-    const optional = (wanted as z.ZodType).def.type === "optional";
-    if (optional && item === null) continue;
-    result[key] = coerce(unwrap(wanted as z.ZodType), item);
+function stringify(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    // Nested too deeply for the stack; JSON.parse has no such limit.
+    return "(too deeply nested to show)";
   }
-  return result;
+}
+
+function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodObject): string {
+  const path = visibleLine(clip(issue.path.join("."), MAX_NAME_CHARS)) || "arguments";
+  if (issue.code !== "unrecognized_keys") return `${path}: ${clip(issue.message, 300)}`;
+  const allowed = namesAt(schema, issue.path);
+  const names = issue.keys.slice(0, MAX_ISSUES).map((key) => {
+    const closest = nearest(key.slice(0, MAX_NAME_CHARS), allowed);
+    return closest ? `\`${shownName(key)}\` (did you mean \`${closest}\`?)` : `\`${shownName(key)}\``;
+  });
+  const more = issue.keys.length > MAX_ISSUES ? ` and ${issue.keys.length - MAX_ISSUES} more` : "";
+  return `${path}: unknown parameter ${names.join(", ")}${more}; allowed: ${allowed.join(", ")}`;
+}
+
+function shownName(name: string): string {
+  return visibleLine(clip(name, MAX_NAME_CHARS));
+}
+
+/** The parameters allowed where a path of an issue leads: those of an edit are not those of the call. */
+function namesAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
+  let at = unwrap(schema);
+  for (const step of path) at = unwrap(memberOf(at, step) ?? at);
+  return at.def.type === "object" ? Object.keys((at as z.ZodObject).shape) : [];
+}
+
+function memberOf(schema: z.ZodType, key: PropertyKey): z.ZodType | undefined {
+  if (schema.def.type === "array") return (schema as z.ZodArray).element as z.ZodType;
+  if (schema.def.type !== "object") return undefined;
+  const { shape } = schema as z.ZodObject;
+  // `constructor` and the like are in every object, but in no schema.
+  return Object.hasOwn(shape, key) ? (shape[key as string] as z.ZodType) : undefined;
 }
 
 function unwrap(schema: z.ZodType): z.ZodType {
   return schema.def.type === "optional" ? unwrap((schema as z.ZodOptional).unwrap() as z.ZodType) : schema;
 }
 
+function coerceObject(schema: z.ZodType, value: Record<string, unknown>): Record<string, unknown> {
+  const entries = Object.entries(value).flatMap(([key, item]): [string, unknown][] => {
+    const wanted = memberOf(schema, key);
+    if (wanted === undefined) return [[key, item]];
+    if (item === null && wanted.def.type === "optional") return [];
+    return [[key, coerce(unwrap(wanted), item)]];
+  });
+  // Defines each key; an assignment to `__proto__` would hide an unknown parameter.
+  return Object.fromEntries(entries);
+}
+
 function coerce(schema: z.ZodType, value: unknown): unknown {
   switch (schema.def.type) {
     case "number":
-      return typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : value;
+      return typeof value === "string" ? coerceNumber(value) : value;
     case "boolean":
       return value === "true" ? true : value === "false" ? false : value;
     case "array":
-      return coerceList(parseJsonText(value));
-    case "object":
-      return parseJsonText(value);
+      return coerceList((schema as z.ZodArray).element as z.ZodType, parseJsonText(value));
+    case "object": {
+      const parsed = parseJsonText(value);
+      return isJsonObject(parsed) ? coerceObject(schema, parsed) : parsed;
+    }
     default:
       return value;
   }
 }
 
-function coerceList(value: unknown): unknown {
-  return Array.isArray(value) || typeof value === "string" ? value : [value];
+/** Only a number that is written back as it came: `1e999` or forty digits would silently become another. */
+function coerceNumber(text: string): number | string {
+  if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text.trim())) return text;
+  return Number(text);
+}
+
+function coerceList(element: z.ZodType, value: unknown): unknown {
+  if (typeof value === "string" && element.def.type !== "string") return value;
+  return (Array.isArray(value) ? value : [value]).map((item) => coerce(unwrap(element), item));
 }
 
 function parseJsonText(value: unknown): unknown {
