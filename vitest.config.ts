@@ -7,7 +7,13 @@ export default defineConfig({
     projects: [
       { test: { ...node, name: "unit", include: ["test/unit/**/*.test.ts", "test/architecture.test.ts"] } },
       {
-        test: { ...node, name: "contract", include: ["test/contract/**/*.test.ts"], testTimeout: 20_000 },
+        test: {
+          ...node,
+          name: "contract",
+          include: ["test/contract/**/*.test.ts"],
+          globalSetup: ["test/support/bundle-setup.ts"],
+          testTimeout: 30_000,
+        },
       },
       {
         test: {

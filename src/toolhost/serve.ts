@@ -1,6 +1,5 @@
 import type { Readable, Writable } from "node:stream";
 import {
-  type Control,
   type Hello,
   type Outcome,
   PROTOCOL_VERSION,
@@ -12,23 +11,29 @@ import type { MuxStream } from "../protocol/mux-stream.ts";
 import { Peer } from "../protocol/peer.ts";
 import { validateArguments } from "../tools/arguments.ts";
 import { isToolName, type ToolName } from "../tools/catalogue.ts";
+import { createShell, type Shell } from "./bash.ts";
 import type { CallContext, Handlers, Host } from "./context.ts";
+import { handleEdit } from "./edit.ts";
+import { handleFind } from "./find.ts";
+import { handleGrep } from "./grep.ts";
+import { handleLs } from "./ls.ts";
 import { failureOutcome, outcome } from "./outcomes.ts";
+import type { ProcessScope } from "./process-scope.ts";
+import { handleRead } from "./read.ts";
+import { selfTest } from "./self-test.ts";
+import { handleWrite } from "./write.ts";
 
 export type ToolHostParts = {
   input: Readable;
   output: Writable;
-  /** Made once the controller has said `hello`. */
-  handlers: (host: Host) => Handlers;
-  selfTest: (host: Host, expect: SelfTestExpectation) => Promise<Control[]>;
-  /** Ends every process of the session; resolves with how many were left. */
-  endEverything: () => Promise<number>;
+  /** Which processes are the session's, and may be killed. */
+  scope: ProcessScope;
   /** The tool host is over: orderly, or because its channel is. */
   exit: (code: number) => void;
 };
 
 /** What is known once the controller has said `hello`. */
-type Greeted = { host: Host; handlers: Handlers };
+type Greeted = { host: Host; handlers: Handlers; shell: Shell };
 
 /** Answers one controller over one channel until it ends or falls silent, then ends everything it started. */
 export class ToolHost {
@@ -73,7 +78,8 @@ export class ToolHost {
   #greet(hello: Hello): void {
     if (!this.#greeted) {
       const host: Host = { hello, seen: new Map() };
-      this.#greeted = { host, handlers: this.#parts.handlers(host) };
+      const shell = createShell({ hello, scope: this.#parts.scope });
+      this.#greeted = { host, shell, handlers: { ...FILE_HANDLERS, bash: shell.handleBash } };
       this.#watch(hello.idleSeconds * 1000);
     }
     this.#peer.send({ type: "ready", protocol: PROTOCOL_VERSION, pid: process.pid, node: process.version });
@@ -113,14 +119,18 @@ export class ToolHost {
 
   async #selfTest(id: number, expect: SelfTestExpectation): Promise<void> {
     if (!this.#greeted) return;
-    this.#peer.send({ type: "self_tested", id, controls: await this.#parts.selfTest(this.#greeted.host, expect) });
+    this.#peer.send({ type: "self_tested", id, controls: await selfTest(this.#greeted.host, expect) });
   }
 
   async #shutDown(): Promise<void> {
     this.#ending = true;
     for (const call of this.#running.values()) call.abort();
-    this.#peer.send({ type: "bye", left: await this.#parts.endEverything() });
+    this.#peer.send({ type: "bye", left: await this.#endProcesses() });
     this.#parts.exit(0);
+  }
+
+  async #endProcesses(): Promise<number> {
+    return (await this.#greeted?.shell.endEverything()) ?? 0;
   }
 
   async #end(code: number): Promise<void> {
@@ -128,10 +138,19 @@ export class ToolHost {
     this.#ending = true;
     clearInterval(this.#watchdog);
     for (const call of this.#running.values()) call.abort();
-    await this.#parts.endEverything();
+    await this.#endProcesses();
     this.#parts.exit(code);
   }
 }
+
+const FILE_HANDLERS: Omit<Handlers, "bash"> = {
+  read: handleRead,
+  write: handleWrite,
+  edit: handleEdit,
+  ls: handleLs,
+  grep: handleGrep,
+  find: handleFind,
+};
 
 async function run(
   { host, handlers }: Greeted,

@@ -1,0 +1,83 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type GloveboxError, toGloveboxError } from "../../src/core/errors.ts";
+import { syntheticResult, type ToolResult } from "../../src/core/tool-result.ts";
+import { resultOf } from "../../src/sandbox/docker-sandbox.ts";
+import type { CallOptions, Sandbox, SandboxCall, SandboxFacts } from "../../src/sandbox/sandbox.ts";
+import { ToolHostConnection } from "../../src/sandbox/tool-host-connection.ts";
+import type { SandboxProvider } from "../../src/session/provider.ts";
+import { programPath } from "./programs.ts";
+
+export type LocalOptions = { root: string; bundle: string; readonly?: { path: string; rule: string }[] };
+
+/**
+ * The real tool host as a child process over the real protocol, and no container: fast, and good for everything but
+ * the wall. Nothing of the product can choose it.
+ */
+export class LocalSandbox implements Sandbox {
+  readonly facts: SandboxFacts;
+  readonly child: ChildProcess;
+  readonly #connection: ToolHostConnection;
+  readonly #state: string;
+  failure: GloveboxError | undefined;
+
+  private constructor(child: ChildProcess, connection: ToolHostConnection, state: string) {
+    this.child = child;
+    this.#connection = connection;
+    this.#state = state;
+    this.facts = {
+      containerId: "local",
+      image: "local",
+      imageDigest: "local",
+      uid: process.getuid?.() ?? 0,
+      gid: process.getgid?.() ?? 0,
+      controls: [],
+      degraded: [],
+      readyMs: 0,
+    };
+  }
+
+  static async open({ root, bundle, readonly = [] }: LocalOptions): Promise<LocalSandbox> {
+    const state = await mkdtemp(join(tmpdir(), "glovebox-state-"));
+    const child = spawn(process.execPath, [bundle], { stdio: ["pipe", "pipe", "inherit"], env: {} });
+    const connection = new ToolHostConnection({
+      input: child.stdout,
+      output: child.stdin,
+      destroy: () => child.stdin.destroy(),
+    });
+    await connection.greet({
+      root,
+      home: state,
+      state: join(state, "run"),
+      env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: state, TERM: "dumb", LANG: "C.UTF-8" },
+      umask: 0o022,
+      programs: { rg: programPath("rg"), shell: programPath("bash"), shellKind: "bash" },
+      readonly,
+      maxOutputFileBytes: 64 * 1024 * 1024,
+      idleSeconds: 30,
+    });
+    return new LocalSandbox(child, connection, state);
+  }
+
+  async call(call: SandboxCall, options: CallOptions): Promise<ToolResult> {
+    try {
+      return resultOf(await this.#connection.call(call, options));
+    } catch (error) {
+      this.failure = toGloveboxError(error);
+      return syntheticResult("lost", `The sandbox stopped while this ran: ${this.failure.message}.`);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.shutdown(5_000);
+    this.#connection.destroy();
+    await rm(this.#state, { recursive: true, force: true });
+  }
+}
+
+/** A provider for sessions under test. */
+export function localProvider(bundle: string): SandboxProvider {
+  return ({ workspace, plan }) => LocalSandbox.open({ root: workspace.root, bundle, readonly: plan.readonly });
+}

@@ -1,0 +1,10 @@
+import { descendantScope } from "../../src/toolhost/process-scope.ts";
+import { ToolHost } from "../../src/toolhost/serve.ts";
+
+// The real tool host on this machine, without a container around it: for tests of everything but the wall.
+new ToolHost({
+  input: process.stdin,
+  output: process.stdout,
+  scope: descendantScope(),
+  exit: (code) => process.exit(code),
+});
