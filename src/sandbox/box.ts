@@ -64,18 +64,28 @@ export class Box {
   }
 
   static async #enter(engine: Engine, plan: BoxPlan, container: StartedContainer, volumes: string[]): Promise<Box> {
+    let box: Box | undefined;
     try {
       const exec = await startToolHost(container.docker, plan.spec.user);
-      const box = new Box(engine, plan, { container, exec, volumes });
+      box = new Box(engine, plan, { container, exec, volumes });
       await box.#greet();
-      box.controls = await box.connection.selfTest(plan.expect);
-      requireControls(box.controls);
+      await box.#prove();
       return box;
     } catch (error) {
       const explained = await explain(container, error);
+      box?.connection.destroy();
       await removeContainer(container.docker).catch(() => undefined);
       throw explained;
     }
+  }
+
+  async #prove(): Promise<void> {
+    try {
+      this.controls = await this.connection.selfTest(this.#plan.expect);
+    } catch (error) {
+      throw this.#withLastWords(error);
+    }
+    requireControls(this.controls);
   }
 
   /** A new tool host in the same container, after the old one's channel has ended. */
@@ -101,14 +111,19 @@ export class Box {
     try {
       await this.connection.greet(this.#plan.hello);
     } catch (error) {
-      this.connection.destroy();
-      const stderr = clip(visibleLine(this.#exec.stderr().trim()), 500);
-      if (stderr === "") throw error;
-      throw new GloveboxError("SANDBOX_START_FAILED", `The tool host did not start: ${stderr}`, {
-        hint: "Run `glovebox doctor`; `glovebox image build` renews the runtime",
-        cause: error,
-      });
+      throw this.#withLastWords(error);
     }
+  }
+
+  /** What the tool host printed as it died explains more than the channel that broke with it. */
+  #withLastWords(error: unknown): unknown {
+    this.connection.destroy();
+    const stderr = clip(visibleLine(this.#exec.stderr().trim()), 500);
+    if (stderr === "") return error;
+    return new GloveboxError("SANDBOX_START_FAILED", `The tool host failed: ${stderr}`, {
+      hint: "Run `glovebox doctor`; `glovebox image build` renews the runtime",
+      cause: error,
+    });
   }
 }
 
