@@ -1,0 +1,66 @@
+/** One record of a stream; of one above the limit only its beginning and end. */
+export type StreamRecord =
+  | { type: "whole"; bytes: Buffer }
+  | { type: "overlong"; head: Buffer; tail: Buffer; size: number };
+
+/** Bytes kept from either end of a record that is too long. */
+const END_BYTES = 64 * 1024;
+
+/**
+ * The records of a byte stream, without the delimiter, in memory bounded by `maxBytes` whatever arrives. The last one
+ * needs no delimiter.
+ */
+export async function* splitRecords(
+  stream: AsyncIterable<Buffer>,
+  delimiter: number,
+  maxBytes: number,
+): AsyncGenerator<StreamRecord> {
+  let record = new GrowingRecord(maxBytes);
+  for await (const chunk of stream) {
+    let at = 0;
+    for (let end = chunk.indexOf(delimiter); end !== -1; end = chunk.indexOf(delimiter, at)) {
+      record.add(chunk.subarray(at, end));
+      yield record.take();
+      record = new GrowingRecord(maxBytes);
+      at = end + 1;
+    }
+    record.add(chunk.subarray(at));
+  }
+  if (record.size > 0) yield record.take();
+}
+
+class GrowingRecord {
+  size = 0;
+  readonly #maxBytes: number;
+  #parts: Buffer[] = [];
+  #head: Buffer | undefined;
+  #tail = Buffer.alloc(0);
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  add(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    this.size += bytes.length;
+    if (this.#head !== undefined) this.#keepTail(bytes);
+    else this.#parts.push(bytes);
+    if (this.#head === undefined && this.size > this.#maxBytes) this.#giveUp();
+  }
+
+  take(): StreamRecord {
+    if (this.#head === undefined) return { type: "whole", bytes: Buffer.concat(this.#parts) };
+    return { type: "overlong", head: this.#head, tail: this.#tail, size: this.size };
+  }
+
+  #giveUp(): void {
+    const bytes = Buffer.concat(this.#parts);
+    this.#parts = [];
+    this.#head = Buffer.from(bytes.subarray(0, END_BYTES));
+    this.#keepTail(bytes);
+  }
+
+  #keepTail(bytes: Buffer): void {
+    this.#tail = Buffer.concat([this.#tail, bytes.subarray(-END_BYTES)]).subarray(-END_BYTES);
+  }
+}

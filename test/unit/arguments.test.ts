@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import { isWellFormed } from "../../src/core/truncate.ts";
+import { parseArguments, unknownTool, validateArguments } from "../../src/tools/arguments.ts";
+import type { ToolName } from "../../src/tools/catalogue.ts";
+
+describe("what loses nothing is coerced", () => {
+  test.each<[string, ToolName, string, Record<string, unknown>]>([
+    ["a number as text", "read", '{"path":"a","offset":"42"}', { path: "a", offset: 42 }],
+    ["a boolean as text", "grep", '{"pattern":"a","literal":"true"}', { pattern: "a", literal: true }],
+    ["null for an optional parameter", "ls", '{"path":null}', {}],
+    ["no arguments at all", "ls", "", {}],
+    ["one edit for a list", "edit", '{"path":"a","edits":{"oldText":"x","newText":"y"}}', edits()],
+    ["a list as JSON text", "edit", JSON.stringify({ path: "a", edits: JSON.stringify([edit()]) }), edits()],
+    ["list members as JSON text", "edit", JSON.stringify({ path: "a", edits: [JSON.stringify(edit())] }), edits()],
+    ["the legacy single form", "edit", '{"path":"a","oldText":"x","newText":"y"}', edits()],
+    [
+      "text that looks like JSON, where text is wanted",
+      "write",
+      '{"path":"a","content":"{\\"b\\":1}"}',
+      { path: "a", content: '{"b":1}' },
+    ],
+    [
+      "text that looks like a number, where text is wanted",
+      "write",
+      '{"path":"a","content":"42"}',
+      { path: "a", content: "42" },
+    ],
+  ])("%s", (_, tool, raw, args) => {
+    expect(parseArguments(tool, raw)).toEqual({ ok: true, args });
+  });
+});
+
+describe("what is wrong is said", () => {
+  test.each<[string, ToolName, string, string]>([
+    ["cut JSON is never repaired", "read", '{"path":"a', "Not run: the arguments are not valid JSON"],
+    ["a list", "read", "[]", "Not run: the arguments must be a JSON object. Received: []"],
+    ["null", "read", "null", "Not run: the arguments must be a JSON object. Received: null"],
+    [
+      "a missing parameter",
+      "read",
+      "{}",
+      "Not run: invalid arguments.\npath: Invalid input: expected string, received undefined\nReceived: {}",
+    ],
+    [
+      "null for a required parameter",
+      "read",
+      '{"path":null}',
+      'Not run: invalid arguments.\npath: Invalid input: expected string, received null\nReceived: {"path":null}',
+    ],
+    [
+      "an unknown parameter",
+      "read",
+      '{"path":"a","ofset":1}',
+      'Not run: invalid arguments.\narguments: unknown parameter `ofset` (did you mean `offset`?); allowed: path, offset, limit\nReceived: {"path":"a","ofset":1}',
+    ],
+    [
+      "an unknown parameter of an edit",
+      "edit",
+      '{"path":"a","edits":[{"oldText":"x","newTxt":"y","newText":"z"}]}',
+      "Not run: invalid arguments.\nedits.0: unknown parameter `newTxt` (did you mean `newText`?); allowed: oldText, newText\n",
+    ],
+    [
+      "a parameter named as every object has",
+      "read",
+      '{"path":"a","constructor":1}',
+      "Not run: invalid arguments.\narguments: unknown parameter `constructor`; allowed: path, offset, limit\n",
+    ],
+    [
+      "a parameter named __proto__",
+      "read",
+      '{"path":"a","__proto__":1}',
+      "Not run: invalid arguments.\narguments: unknown parameter `__proto__`; allowed: path, offset, limit\n",
+    ],
+    [
+      "a number too long to keep",
+      "read",
+      '{"path":"a","offset":"99999999999999999999"}',
+      "Not run: invalid arguments.\noffset: Invalid input: expected number, received string\n",
+    ],
+    [
+      "a fraction of a line",
+      "read",
+      '{"path":"a","offset":"1.5"}',
+      "Not run: invalid arguments.\noffset: Invalid input: expected int, received number\n",
+    ],
+  ])("%s", (_, tool, raw, problem) => {
+    const parsed = parseArguments(tool, raw);
+    expect(parsed.ok).toBe(false);
+    expect(!parsed.ok && parsed.problem.slice(0, problem.length)).toBe(problem);
+  });
+
+  test("arguments nested a hundred thousand deep are refused, not a crash", () => {
+    const raw = `{"path":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
+    const parsed = parseArguments("read", raw);
+    expect(parsed.ok).toBe(false);
+    expect(validateArguments("read", JSON.parse(raw)).ok).toBe(false);
+  });
+
+  test("a thousand unknown parameters are told in few words", () => {
+    const raw = JSON.stringify(
+      Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`p${at}${"x".repeat(500)}`, at])),
+    );
+    const parsed = parseArguments("ls", raw);
+    expect(!parsed.ok && parsed.problem.length < 4000 && parsed.problem.includes("and 990 more")).toBe(true);
+  });
+
+  test("O-OUT-01: the words about hostile arguments are well-formed and hold no control character", () => {
+    const parsed = parseArguments("read", `{"path":"\ud83d\u001b[31m","x":1}`);
+    expect(!parsed.ok && isWellFormed(parsed.problem) && !parsed.problem.includes("\u001b")).toBe(true);
+    expect(unknownTool("\u001b]0;x\ud83d")).toBe(
+      "Not run: no tool named `\\x1b]0;x\\ud83d`. Available: bash, edit, find, grep, ls, read, write.",
+    );
+  });
+});
+
+test("the object given is not changed", () => {
+  const value = { path: "a", offset: "1", limit: null };
+  expect(validateArguments("read", value)).toEqual({ ok: true, args: { path: "a", offset: 1 } });
+  expect(value).toEqual({ path: "a", offset: "1", limit: null });
+});
+
+function edit() {
+  return { oldText: "x", newText: "y" };
+}
+
+function edits() {
+  return { path: "a", edits: [edit()] };
+}

@@ -1,0 +1,112 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { cgroupChange, openCgroup } from "../../../src/toolhost/cgroup.ts";
+import { parseDeclarations } from "../../../src/toolhost/shell-declarations.ts";
+import { checkText } from "../../../src/toolhost/shell-text.ts";
+import { limitWords } from "../../../src/toolhost/shell-words.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "glovebox-pieces-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe("line endings of a command", () => {
+  test.each([
+    ["LF only", "a\nb\n", "a\nb\n"],
+    ["CRLF", "a\r\nb\r\n", "a\nb\n"],
+    ["a heredoc keeps its own", "cat <<EOF\r\nx\r\nEOF\r\ny\r\n", "cat <<EOF\nx\r\nEOF\ny\n"],
+    ["two heredocs and tabs", "cat <<-'A' <<B\r\n1\r\n\tA\r\n2\r\nB\r\nz\r\n", "cat <<-'A' <<B\n1\r\n\tA\n2\r\nB\nz\n"],
+    ["a shift is no heredoc", "echo $((1<<x))\r\necho b\r\n", "echo $((1<<x))\necho b\n"],
+    ["a here-string is no heredoc", "cat <<<x\r\nx\r\n", "cat <<<x\nx\n"],
+    ["a lone CR stays", "printf 'a\rb'\r\n", "printf 'a\rb'\n"],
+  ])("%s", (_, command, text) => {
+    expect(checkText(command)).toEqual({
+      text,
+      notes: command === text ? [] : ["CRLF line endings of the command were read as LF"],
+    });
+  });
+});
+
+describe("declarations", () => {
+  test("are told apart whatever their values hold", () => {
+    const printed = [
+      'declare -x A="x\ndeclare -x EVIL=1"',
+      "declare -- B=$'it\\'s\\ndeclare -x EVIL=2'",
+      'declare -ar C=([0]="a \\"b\\"" [1]=$\'c\\\\\')',
+      "declare -i D",
+      "export E='it'\\''s\nexport EVIL=3'",
+      "alias ll='ls\n-l'",
+      "alias -- -='cd -'",
+    ];
+    expect(parseDeclarations(`${printed.join("\n")}\n`).map((item) => [item.name, item.attributes])).toEqual([
+      ["A", "x"],
+      ["B", "-"],
+      ["C", "ar"],
+      ["D", "i"],
+      ["E", "x"],
+      ["ll", ""],
+      ["-", ""],
+    ]);
+    expect(parseDeclarations(`${printed.join("\n")}\n`).map((item) => item.text)).toEqual(printed);
+  });
+
+  test("of 1 MB of quotes and backslashes are read in linear time", () => {
+    const begun = performance.now();
+    expect(parseDeclarations(`declare -- A="${'\\"\\\\'.repeat(250_000)}"\n`)).toHaveLength(1);
+    expect(performance.now() - begun).toBeLessThan(1000);
+  });
+});
+
+describe("the cgroup", () => {
+  function put(files: Record<string, string>): string {
+    const root = mkdtempSync(join(folder, "cg-"));
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(join(root, name, ".."), { recursive: true });
+      writeFileSync(join(root, name), text);
+    }
+    return root;
+  }
+
+  test.each([
+    [
+      "version 2",
+      {
+        "memory.events": "low 0\noom 2\noom_kill 1\n",
+        "pids.events": "max 7\n",
+        "cpu.stat": "usage_usec 1500000\nuser_usec 1\n",
+        "memory.peak": "4096\n",
+      },
+    ],
+    [
+      "version 1",
+      {
+        "memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
+        "pids/pids.events": "max 7\n",
+        "cpuacct/cpuacct.usage": "1500000000\n",
+        "memory/memory.max_usage_in_bytes": "4096\n",
+      },
+    ],
+  ])("is read in %s", (_, files) => {
+    expect(openCgroup(put(files)).read()).toEqual({
+      oomKills: 1,
+      forksRefused: 7,
+      cpuSeconds: 1.5,
+      peakMemoryBytes: 4096,
+    });
+  });
+
+  test("22 tells memory and process limits apart from failure", () => {
+    const before = { oomKills: 1, forksRefused: 0, cpuSeconds: 1, peakMemoryBytes: 10 };
+    const change = cgroupChange(before, { oomKills: 3, forksRefused: 5, cpuSeconds: 1.25, peakMemoryBytes: 10 });
+    expect(change).toEqual({ oomKills: 2, forksRefused: 5, cpuSeconds: 0.25 });
+    expect(limitWords(change)).toEqual([
+      "out of memory: the container's limit was reached and the kernel killed 2 processes",
+      "too many processes: the container's limit was reached and a process could not start",
+    ]);
+  });
+
+  test("that shows nothing says nothing", () => {
+    const nothing = openCgroup(put({})).read();
+    expect(cgroupChange(nothing, nothing)).toEqual({ oomKills: 0, forksRefused: 0 });
+  });
+});

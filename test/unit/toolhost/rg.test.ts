@@ -1,0 +1,122 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { oneAtATime } from "../../../src/toolhost/file-queue.ts";
+import { handleGrep } from "../../../src/toolhost/grep.ts";
+import { type StreamRecord, splitRecords } from "../../../src/toolhost/records.ts";
+import { type RgRun, runRg } from "../../../src/toolhost/rg.ts";
+import { text, Workspace } from "./fixture.ts";
+
+let ws: Workspace;
+beforeEach(() => {
+  ws = new Workspace();
+});
+afterEach(() => ws.remove());
+
+describe("splitRecords", () => {
+  test.each([1, 2, 3, 7, 1000])("gives the same records in chunks of %i bytes", async (size) => {
+    expect(await records("one\n\ntwo\nthree", size, 100)).toEqual(["one", "", "two", "three"]);
+  });
+
+  test("of a record above the limit keeps both ends and what follows", async () => {
+    const long = `begin${"x".repeat(300_000)}end`;
+    const [first, second] = await records(`${long}\nnext\n`, 1000, 1000);
+    expect([first?.slice(0, 10), first?.slice(-10), first?.length, second]).toEqual([
+      "beginxxxxx",
+      "xxxxxxxend",
+      67_536,
+      "next",
+    ]);
+  });
+});
+
+describe("runRg", () => {
+  test("ends a search at its time limit", async () => {
+    const started = Date.now();
+    expect(await runRg({ ...fake("exec sleep 30"), timeoutMs: 100 }, () => true)).toEqual({ type: "timed_out" });
+    expect(Date.now() - started).toBeLessThan(2000);
+  });
+
+  test("ends a search that is cancelled", async () => {
+    const run = runRg(fake("exec sleep 30"), () => true);
+    ws.abort.abort();
+    expect(await run).toEqual({ type: "cancelled" });
+  });
+
+  test("ends a search whose reader has enough", async () => {
+    expect(await runRg(fake("exec yes"), () => false)).toEqual({ type: "stopped" });
+  });
+
+  test("reads all of what rg complains about and keeps its beginning", async () => {
+    const end = await runRg(fake("yes complaint | head -c 300000 >&2; exit 2"), () => true);
+    expect(end.type === "done" && [end.exitCode, end.errors.length]).toEqual([2, 4096]);
+  });
+
+  test("says that rg is missing, in words", async () => {
+    await expect(runRg({ ...fake(""), program: "/nowhere/rg" }, () => true)).rejects.toThrow(
+      "The search program did not start: spawn /nowhere/rg ENOENT",
+    );
+  });
+
+  test("gives rg no environment and no shell", async () => {
+    const seen: string[] = [];
+    await runRg(fake("/usr/bin/env; printf '%s\\n' \"$@\""), (record) => seen.push(textOf(record)) > 0);
+    expect(seen.filter((line) => /^(HOME|PATH|USER|RIPGREP)/.test(line))).toEqual([]);
+    expect(seen.slice(-2)).toEqual(["--", "./-target"]);
+  });
+
+  function fake(script: string): RgRun {
+    const program = ws.path("fake-rg");
+    writeFileSync(program, `#!/bin/sh\n${script}\n`);
+    chmodSync(program, 0o755);
+    const { signal } = ws.abort;
+    return {
+      program,
+      args: [],
+      cwd: ws.root,
+      target: "-target",
+      delimiter: 10,
+      maxRecordBytes: 1000,
+      timeoutMs: 10_000,
+      signal,
+    };
+  }
+});
+
+test("a search that dies is a failure, not an empty answer", async () => {
+  writeFileSync(ws.path("fake-rg"), "#!/bin/sh\nkill -9 $$\n");
+  chmodSync(ws.path("fake-rg"), 0o755);
+  ws.host.hello.programs.rg = ws.path("fake-rg");
+  const outcome = await ws.call(handleGrep, { pattern: "x" });
+  expect([outcome.status, text(outcome)]).toEqual([
+    "failed",
+    "The search ended before its time (exit -1); narrow the path.",
+  ]);
+});
+
+test("tasks of one file run in the order they came, also after one that fails", async () => {
+  const order: string[] = [];
+  const task = (name: string, fails = false) =>
+    oneAtATime("/f", async () => {
+      order.push(`${name} begins`);
+      await new Promise((resolve) => setImmediate(resolve));
+      order.push(`${name} ends`);
+      if (fails) throw new Error(name);
+    });
+  const results = await Promise.allSettled([task("a", true), task("b"), task("c")]);
+  expect(results.map(({ status }) => status)).toEqual(["rejected", "fulfilled", "fulfilled"]);
+  expect(order).toEqual(["a begins", "a ends", "b begins", "b ends", "c begins", "c ends"]);
+});
+
+async function records(content: string, chunkSize: number, maxBytes: number): Promise<string[]> {
+  async function* chunks() {
+    const bytes = Buffer.from(content);
+    for (let at = 0; at < bytes.length; at += chunkSize) yield bytes.subarray(at, at + chunkSize);
+  }
+  const all: string[] = [];
+  for await (const record of splitRecords(chunks(), 10, maxBytes)) all.push(textOf(record));
+  return all;
+}
+
+function textOf(record: StreamRecord): string {
+  return record.type === "whole" ? record.bytes.toString() : record.head.toString() + record.tail.toString();
+}

@@ -1,0 +1,163 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { findText } from "../../../src/toolhost/find-text.ts";
+import { lineChanges } from "../../../src/toolhost/line-diff.ts";
+import { shownName } from "../../../src/toolhost/names.ts";
+import { normalise, sourceEnd, sourceStart } from "../../../src/toolhost/normalise.ts";
+import { unifiedDiff } from "../../../src/toolhost/unified-diff.ts";
+import { programPath } from "../../support/programs.ts";
+
+/** The same numbers every time (mulberry32). */
+function random(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+describe("findText", () => {
+  test.each<[string, string, number[]]>([
+    ["aaaa", "aa", [0, 1, 2]],
+    ["abcabcabd", "abcabd", [3]],
+    ["abab", "abab", [0]],
+    ["ababab", "abab", [0, 2]],
+    ["abc", "abcd", []],
+    ["", "a", []],
+    ["a🚀🚀", "🚀", [1, 3]],
+  ])("in %j finds %j at %j", (text, pattern, offsets) => {
+    expect([findText(text, pattern).offsets, findText(text, pattern).count]).toEqual([offsets, offsets.length]);
+  });
+
+  test("finds what indexOf finds, in a thousand random texts", () => {
+    const below = random(1);
+    for (let round = 0; round < 1000; round++) {
+      const text = Array.from({ length: below(60) }, () => "ab"[below(2)]).join("");
+      const pattern = Array.from({ length: 1 + below(5) }, () => "ab"[below(2)]).join("");
+      const expected: number[] = [];
+      for (let at = text.indexOf(pattern); at !== -1; at = text.indexOf(pattern, at + 1)) expected.push(at);
+      expect(findText(text, pattern).offsets).toEqual(expected);
+    }
+  });
+
+  test("tells the longest beginning that occurs, and where", () => {
+    expect(findText("xx abz abcz", "abcd").longestPrefix).toEqual({ length: 3, end: 10 });
+  });
+});
+
+describe("unifiedDiff", () => {
+  test("five hundred random diffs are applied by patch, and none is longer than it must", () => {
+    const below = random(2);
+    const folder = mkdtempSync(join(tmpdir(), "glovebox-diff-"));
+    try {
+      for (let round = 0; round < 60; round++) {
+        const lines = Array.from({ length: below(40) }, () => `${below(8)}\n`);
+        const changed = lines.flatMap((line) =>
+          below(5) === 0 ? Array.from({ length: below(3) }, () => `${below(8)}\n`) : [line],
+        );
+        const before = lines.join("").slice(0, lines.length === 0 || below(2) ? undefined : -1);
+        const after = changed.join("").slice(0, changed.length === 0 || below(2) ? undefined : -1);
+        writeFileSync(join(folder, "f"), before);
+        const { text } = unifiedDiff("f", before, after);
+        if (text !== "")
+          execFileSync(programPath("git"), ["apply", "--unidiff-zero", "-"], { cwd: folder, input: text, env: {} });
+        expect(readFileSync(join(folder, "f"), "utf8")).toBe(after);
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test.each<[string, string, string, string]>([
+    [
+      "far changes are two hunks",
+      seq(20),
+      seq(20).replace("2\n", "two\n").replace("\n18\n", "\n"),
+      "@@ -1,5 +1,5 @@\n 1\n-2\n+two\n 3\n 4\n 5\n@@ -15,6 +15,5 @@\n 15\n 16\n 17\n-18\n 19\n 20\n",
+    ],
+    ["a first line in an empty file", "", "a\n", "@@ -0,0 +1 @@\n+a\n"],
+    ["all lines gone", "a\n", "", "@@ -1 +0,0 @@\n-a\n"],
+    ["a final newline gone", "a\n", "a", "@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n"],
+    ["CRLF to LF", "a\r\n", "a\n", "@@ -1 +1 @@\n-a\r\n+a\n"],
+    ["an escape sequence", "a\n", "\u001b[m\n", "@@ -1 +1 @@\n-a\n+\\x1b[m\n"],
+  ])("%s", (_, before, after, hunks) => {
+    expect(unifiedDiff("f", before, after).text).toBe(`--- a/f\n+++ b/f\n${hunks}`);
+  });
+
+  test("no change is no diff", () => {
+    expect(unifiedDiff("f", "a\n", "a\n")).toEqual({ text: "", added: 0, removed: 0 });
+  });
+
+  test("two files of 200,000 lines with nothing in common take less than a second", () => {
+    const started = Date.now();
+    const lines = (word: string) => Array.from({ length: 200_000 }, (_, at) => `${word}${at}`);
+    expect(lineChanges(lines("a"), lines("b"))).toEqual([{ oldFrom: 0, oldTo: 200_000, newFrom: 0, newTo: 200_000 }]);
+    expect(
+      lineChanges(["x", ...Array(200_000).fill("same"), "y"], ["z", ...Array(199_000).fill("same"), "w"]).length,
+    ).toBeGreaterThan(0);
+    expect(Date.now() - started).toBeLessThan(1500);
+  });
+});
+
+describe("normalise", () => {
+  test.each([
+    ["a\r\nb", "a\nb"],
+    ["a \t\r\nb\u00a0", "a\nb"],
+    ["“q” ‘s’ – —", "\"q\" 's' - -"],
+    ["a\u00a0b\u3000c", "a b c"],
+    ["ﬁ e\u0301 ｶﾞ \u1112\u1161\u11ab", "fi é ガ 한"],
+    ["a\rb", "a\rb"],
+    ["", ""],
+  ])("%j is %j", (source, normal) => {
+    expect(normalise(source, "forms")?.text).toBe(normal);
+  });
+
+  test("every place of a normal form leads back to text with that normal form", () => {
+    const below = random(3);
+    const alphabet = ["a", "b", " ", "\u00a0", "\n", "\r\n", "ﬁ", "e\u0301", "“", "—", "\t", "🚀"];
+    for (let round = 0; round < 500; round++) {
+      const source = Array.from({ length: below(12) }, () => alphabet[below(alphabet.length)]).join("");
+      const normal = normalise(source, "forms") ?? { text: "", pieces: [] };
+      for (let from = 0; from < normal.text.length; from++) {
+        for (let to = from + 1; to <= normal.text.length; to++) {
+          const [start, end] = [sourceStart(normal, from), sourceEnd(normal, to)];
+          if (start === undefined || end === undefined) continue;
+          const back = normalise(source.slice(start, end), "forms")?.text ?? "";
+          expect(back.trimEnd()).toBe(normal.text.slice(from, to).trimEnd());
+        }
+      }
+    }
+  });
+
+  test.each<[string, string, boolean]>([
+    ["blanks", " ", true],
+    ["no-break spaces", "\u00a0", false],
+    ["combining marks", "\u0301", true],
+    ["CRLF", "\r\n", false],
+  ])("two million %s cost neither the stack nor much time; many pieces are given up", (_, unit, possible) => {
+    const started = Date.now();
+    expect(normalise(`e${unit.repeat(2_000_000)}x`, "forms") !== undefined).toBe(possible);
+    expect(Date.now() - started).toBeLessThan(5000);
+  });
+});
+
+test.each<[string, Buffer, string]>([
+  ["text", Buffer.from("plain é 漢"), "plain é 漢"],
+  ["Latin-1", Buffer.from("caf\xe9", "latin1"), "caf\\xe9"],
+  ["bytes of no encoding", Buffer.from("fffe", "hex"), "\\xff\\xfe"],
+  ["half a character", Buffer.from("e282", "hex"), "\\xe2\\x82"],
+  ["a surrogate in UTF-8", Buffer.from("eda080", "hex"), "\\xed\\xa0\\x80"],
+  ["control characters", Buffer.from("a\nb\tc\x1b\x7f"), "a\\nb\\tc\\x1b\\x7f"],
+  ["a bidi override", Buffer.from("\u202e"), "\\u202e"],
+])("%s in a name", (_, bytes, shown) => {
+  expect(shownName(bytes)).toBe(shown);
+});
+
+function seq(to: number): string {
+  return Array.from({ length: to }, (_, at) => `${at + 1}\n`).join("");
+}

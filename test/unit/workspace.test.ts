@@ -1,0 +1,102 @@
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { planMounts } from "../../src/workspace/mount-plan.ts";
+import { isInside, openWorkspace, whyForbidden } from "../../src/workspace/workspace.ts";
+
+const forbidden = { userHome: "/home/ann", gloveboxHome: "/home/ann/.glovebox" };
+
+describe("a workspace", () => {
+  it.each([
+    ["/", "whole file system"],
+    ["/home/ann", "your home folder"],
+    ["/home", "contains your home folder"],
+    ["/home/ann/.glovebox", "own logs and keys"],
+    ["/home/ann/.glovebox/sessions", "own logs and keys"],
+    ["/usr", "holds `/usr`"],
+    ["/etc", "holds `/etc`"],
+    ["/opt", "holds `/opt/glovebox`"],
+    ["/tmp", "holds `/tmp`"],
+    ["/run", "holds `/run`"],
+    ["/var", "holds `/var/run`"],
+    ["/proc/1", "below `/proc`"],
+    ["/sys/fs", "below `/sys`"],
+    ["/dev/shm/x", "below `/dev`"],
+  ])("is not %s", (root, why) => {
+    expect(whyForbidden(root, forbidden)).toContain(why);
+  });
+
+  it.each(["/home/ann/project", "/home/annabel", "/tmp/x", "/var/tmp/x", "/srv/repo", "/usr-local"])(
+    "may be %s",
+    (root) => {
+      expect(whyForbidden(root, forbidden)).toBeUndefined();
+    },
+  );
+
+  it("O-POL-02 is compared by components, not by characters", () => {
+    expect([
+      isInside("/workspace-evil/x", "/workspace"),
+      isInside("/workspace/x", "/workspace"),
+      isInside("/a", "/"),
+    ]).toEqual([false, true, true]);
+  });
+});
+
+describe("the mount plan", () => {
+  let root = "";
+  beforeAll(async () => {
+    root = await realpath(await mkdtemp(join(tmpdir(), "glovebox-plan-")));
+    await mkdir(join(root, "repo/.git"), { recursive: true });
+    await mkdir(join(root, "plain"));
+    await mkdir(join(root, "linked"));
+    await symlink("/etc", join(root, "linked/.git"));
+    await mkdir(join(root, "worktree"));
+    await writeFile(join(root, "worktree/.git"), "gitdir: /elsewhere\n");
+    await symlink(join(root, "repo"), join(root, "link"));
+  });
+  afterAll(() => rm(root, { recursive: true }));
+
+  it("binds a protected folder read-only over itself", async () => {
+    const repo = join(root, "repo");
+    expect(await planMounts(repo, [".git", ".glovebox"], "built-in")).toEqual({
+      mounts: [
+        { source: repo, target: repo, readOnly: false },
+        { source: join(repo, ".git"), target: join(repo, ".git"), readOnly: true },
+      ],
+      readonly: [{ path: ".git", rule: "built-in/readonly[0]" }],
+    });
+  });
+
+  it("protects the pointer file of a worktree too", async () => {
+    expect((await planMounts(join(root, "worktree"), [".git"], "built-in")).readonly).toEqual([
+      { path: ".git", rule: "built-in/readonly[0]" },
+    ]);
+  });
+
+  it("O-POL-04 mounts nothing over a path that does not exist", async () => {
+    const plain = join(root, "plain");
+    expect(await planMounts(plain, [".git"], "built-in")).toEqual({
+      mounts: [{ source: plain, target: plain, readOnly: false }],
+      readonly: [],
+    });
+  });
+
+  it("O-POL-01 refuses a protected path that is a link", async () => {
+    await expect(planMounts(join(root, "linked"), [".git"], "built-in")).rejects.toMatchObject({
+      code: "WORKSPACE_REFUSED",
+    });
+  });
+
+  it("is made for the folder behind a link", async () => {
+    const opened = await openWorkspace(join(root, "link"), forbidden);
+    expect(opened.root).toBe(join(root, "repo"));
+  });
+
+  it.each([
+    ["absent", "does not exist"],
+    ["worktree/.git", "is not a folder"],
+  ])("is refused for %s", async (path, why) => {
+    await expect(openWorkspace(join(root, path), forbidden)).rejects.toThrow(why);
+  });
+});
