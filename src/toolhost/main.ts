@@ -1,5 +1,5 @@
-import { namespaceScope } from "./process-scope.ts";
 import { ToolHost } from "./serve.ts";
+import { namespaceScope } from "./shell/process-scope.ts";
 
 // What the agent's processes do to each other must not end their witness with a stack trace on the channel.
 process.on("uncaughtException", (error) => {

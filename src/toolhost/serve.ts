@@ -11,17 +11,17 @@ import type { MuxStream } from "../protocol/mux-stream.ts";
 import { Peer } from "../protocol/peer.ts";
 import { validateArguments } from "../tools/arguments.ts";
 import { isToolName, type ToolName } from "../tools/catalogue.ts";
-import { createShell, type Shell } from "./bash.ts";
 import type { CallContext, Handlers, Host } from "./context.ts";
-import { handleEdit } from "./edit.ts";
-import { handleFind } from "./find.ts";
-import { handleGrep } from "./grep.ts";
-import { handleLs } from "./ls.ts";
+import { handleEdit } from "./files/edit.ts";
+import { handleLs } from "./files/ls.ts";
+import { handleRead } from "./files/read.ts";
+import { handleWrite } from "./files/write.ts";
 import { failureOutcome, outcome } from "./outcomes.ts";
-import type { ProcessScope } from "./process-scope.ts";
-import { handleRead } from "./read.ts";
+import { handleFind } from "./search/find.ts";
+import { handleGrep } from "./search/grep.ts";
 import { selfTest } from "./self-test.ts";
-import { handleWrite } from "./write.ts";
+import { createShell, type Shell } from "./shell/bash.ts";
+import type { ProcessScope } from "./shell/process-scope.ts";
 
 export type ToolHostParts = {
   input: Readable;
@@ -77,6 +77,7 @@ export class ToolHost {
 
   #greet(hello: Hello): void {
     if (!this.#greeted) {
+      process.umask(hello.umask);
       const host: Host = { hello, seen: new Map() };
       const shell = createShell({ hello, scope: this.#parts.scope });
       this.#greeted = { host, shell, handlers: { ...FILE_HANDLERS, bash: shell.handleBash } };

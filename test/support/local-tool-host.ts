@@ -1,4 +1,4 @@
-import { descendantScope } from "../../src/toolhost/process-scope.ts";
+import { descendantScope } from "../../src/toolhost/shell/process-scope.ts";
 import { ToolHost } from "../../src/toolhost/serve.ts";
 
 // The real tool host on this machine, without a container around it: for tests of everything but the wall.

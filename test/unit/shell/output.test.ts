@@ -2,10 +2,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CappedFile } from "../../../src/toolhost/output-file.ts";
-import { OutputFolder } from "../../../src/toolhost/output-folder.ts";
-import { TailRing } from "../../../src/toolhost/output-ring.ts";
-import { readable } from "../../../src/toolhost/output-text.ts";
+import { CappedFile } from "../../../src/toolhost/shell/output-file.ts";
+import { OutputFolder } from "../../../src/toolhost/shell/output-folder.ts";
+import { TailRing } from "../../../src/toolhost/shell/output-ring.ts";
+import { readable } from "../../../src/toolhost/shell/output-text.ts";
 import { shown, TestShell } from "./test-shell.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "glovebox-output-"));

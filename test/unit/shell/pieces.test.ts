@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { cgroupChange, openCgroup } from "../../../src/toolhost/cgroup.ts";
-import { parseDeclarations } from "../../../src/toolhost/shell-declarations.ts";
-import { checkText } from "../../../src/toolhost/shell-text.ts";
-import { limitWords } from "../../../src/toolhost/shell-words.ts";
+import { cgroupChange, openCgroup } from "../../../src/toolhost/shell/cgroup.ts";
+import { parseDeclarations } from "../../../src/toolhost/shell/declarations.ts";
+import { checkText } from "../../../src/toolhost/shell/text.ts";
+import { limitWords } from "../../../src/toolhost/shell/words.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "glovebox-pieces-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
-import { killAll } from "../../../src/toolhost/process-kill.ts";
-import { descendantScope, namespaceScope, type ProcessScope } from "../../../src/toolhost/process-scope.ts";
-import { listProcesses } from "../../../src/toolhost/process-table.ts";
+import { killAll } from "../../../src/toolhost/shell/process-kill.ts";
+import { descendantScope, namespaceScope, type ProcessScope } from "../../../src/toolhost/shell/process-scope.ts";
+import { listProcesses } from "../../../src/toolhost/shell/process-table.ts";
 
 const children: ChildProcess[] = [];
 afterEach(() => {

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { textOf } from "../../../src/core/messages.ts";
 import type { Hello, Outcome } from "../../../src/protocol/messages.ts";
-import { createShell, type Shell } from "../../../src/toolhost/bash.ts";
-import { descendantScope } from "../../../src/toolhost/process-scope.ts";
+import { createShell, type Shell } from "../../../src/toolhost/shell/bash.ts";
+import { descendantScope } from "../../../src/toolhost/shell/process-scope.ts";
 
 type Call = { timeout?: number; background?: boolean; signal?: AbortSignal; show?: (bytes: Uint8Array) => void };
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { handleEdit } from "../../../src/toolhost/edit.ts";
+import { handleEdit } from "../../../src/toolhost/files/edit.ts";
 import { text, Workspace } from "./fixture.ts";
 
 let ws: Workspace;

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { chmod, chown, link, lstat, readlink, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { handleEdit } from "../../../src/toolhost/edit.ts";
-import { handleRead } from "../../../src/toolhost/read.ts";
-import { handleWrite } from "../../../src/toolhost/write.ts";
+import { handleEdit } from "../../../src/toolhost/files/edit.ts";
+import { handleRead } from "../../../src/toolhost/files/read.ts";
+import { handleWrite } from "../../../src/toolhost/files/write.ts";
 import { text, Workspace } from "./fixture.ts";
 
 let ws: Workspace;

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Outcome } from "../../../src/protocol/messages.ts";
-import { handleFind } from "../../../src/toolhost/find.ts";
-import { handleLs } from "../../../src/toolhost/ls.ts";
+import { handleLs } from "../../../src/toolhost/files/ls.ts";
+import { handleFind } from "../../../src/toolhost/search/find.ts";
 import type { ToolArgs } from "../../../src/tools/catalogue.ts";
 import { text, Workspace } from "./fixture.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { globMatcher } from "../../../src/toolhost/glob.ts";
+import { globMatcher } from "../../../src/toolhost/search/glob.ts";
 
 test.each<[string, string[], string[]]>([
   ["*.ts", ["a.ts", "x/y/a.ts", ".ts"], ["a.tsx", "a.ts/b"]],

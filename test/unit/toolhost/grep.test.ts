@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, symlinkSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { handleGrep } from "../../../src/toolhost/grep.ts";
+import { handleGrep } from "../../../src/toolhost/search/grep.ts";
 import type { ToolArgs } from "../../../src/tools/catalogue.ts";
 import { text, Workspace } from "./fixture.ts";
 

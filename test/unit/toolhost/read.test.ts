@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isWellFormed } from "../../../src/core/truncate.ts";
 import { Outcome } from "../../../src/protocol/messages.ts";
-import { handleRead } from "../../../src/toolhost/read.ts";
+import { handleRead } from "../../../src/toolhost/files/read.ts";
 import { programPath } from "../../support/programs.ts";
 import { text, Workspace } from "./fixture.ts";
 

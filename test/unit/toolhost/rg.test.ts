@@ -1,9 +1,9 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { oneAtATime } from "../../../src/toolhost/file-queue.ts";
-import { handleGrep } from "../../../src/toolhost/grep.ts";
-import { type StreamRecord, splitRecords } from "../../../src/toolhost/records.ts";
-import { type RgRun, runRg } from "../../../src/toolhost/rg.ts";
+import { oneAtATime } from "../../../src/toolhost/files/file-queue.ts";
+import { handleGrep } from "../../../src/toolhost/search/grep.ts";
+import { type StreamRecord, splitRecords } from "../../../src/toolhost/search/records.ts";
+import { type RgRun, runRg } from "../../../src/toolhost/search/rg.ts";
 import { text, Workspace } from "./fixture.ts";
 
 let ws: Workspace;

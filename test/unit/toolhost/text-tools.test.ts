@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { findText } from "../../../src/toolhost/find-text.ts";
-import { lineChanges } from "../../../src/toolhost/line-diff.ts";
-import { shownName } from "../../../src/toolhost/names.ts";
-import { normalise, sourceEnd, sourceStart } from "../../../src/toolhost/normalise.ts";
-import { unifiedDiff } from "../../../src/toolhost/unified-diff.ts";
+import { findText } from "../../../src/toolhost/files/find-text.ts";
+import { lineChanges } from "../../../src/toolhost/files/line-diff.ts";
+import { shownName } from "../../../src/toolhost/files/names.ts";
+import { normalise, sourceEnd, sourceStart } from "../../../src/toolhost/files/normalise.ts";
+import { unifiedDiff } from "../../../src/toolhost/files/unified-diff.ts";
 import { programPath } from "../../support/programs.ts";
 
 /** The same numbers every time (mulberry32). */

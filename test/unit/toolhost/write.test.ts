@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { lstatSync } from "node:fs";
 import { chmod, lstat, readlink, stat, symlink } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { handleWrite } from "../../../src/toolhost/write.ts";
+import { handleWrite } from "../../../src/toolhost/files/write.ts";
 import { text, Workspace } from "./fixture.ts";
 
 let ws: Workspace;

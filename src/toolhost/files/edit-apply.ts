@@ -1,0 +1,64 @@
+import { isWellFormed } from "../../core/truncate.ts";
+import { ToolFailure } from "../outcomes.ts";
+import { type Edit, locate, Original, type Span } from "./edit-locate.ts";
+
+export type Applied = { text: string; spans: (Span & { index: number })[] };
+
+/**
+ * `text` with every edit made, each matched against `text` itself. Throws ToolFailure, in words that help, where one is
+ * empty, absent, ambiguous, without effect or overlaps another. `isText`: false for bytes read as latin1.
+ */
+export function applyEdits(text: string, edits: readonly Edit[], isText: boolean): Applied {
+  const original = new Original(text, isText);
+  const spans = edits.map((edit, index) => {
+    const label = edits.length === 1 ? "" : `Edit ${index + 1} of ${edits.length}: `;
+    refuseUnusable(edit, label);
+    const span = locate(original, edit, label);
+    if (text.slice(span.start, span.end) === span.replacement) throw noChange(edit, label);
+    return { ...span, index };
+  });
+  spans.sort((a, b) => a.start - b.start || a.end - b.end);
+  refuseOverlap(spans, original);
+  return { text: splice(text, spans), spans };
+}
+
+function refuseUnusable({ oldText, newText }: Edit, label: string): void {
+  if (oldText === "")
+    throw new ToolFailure(`${label}oldText is empty; name the text to replace, or use write for a whole file`);
+  if (!isWellFormed(oldText) || !isWellFormed(newText)) {
+    throw new ToolFailure(
+      `${label}the text holds half of a surrogate pair, which no UTF-8 file can hold; nothing was changed`,
+    );
+  }
+}
+
+function noChange({ oldText, newText }: Edit, label: string): ToolFailure {
+  const why =
+    oldText === newText
+      ? "oldText and newText are the same"
+      : "newText only differs in line endings, which follow the file's; use bash to change those";
+  return new ToolFailure(`${label}no change: ${why}; nothing was changed`);
+}
+
+function refuseOverlap(spans: Applied["spans"], original: Original): void {
+  for (const [at, span] of spans.entries()) {
+    const before = spans[at - 1];
+    if (before === undefined || before.end <= span.start) continue;
+    const [first, second] = [before.index + 1, span.index + 1].sort((a, b) => a - b);
+    const line = original.lineAt(span.start);
+    throw new ToolFailure(
+      `Edits ${first} and ${second} overlap at line ${line}; nothing was changed. Join them into one edit`,
+    );
+  }
+}
+
+function splice(text: string, spans: readonly Span[]): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const { start, end, replacement } of spans) {
+    parts.push(text.slice(at, start), replacement);
+    at = end;
+  }
+  parts.push(text.slice(at));
+  return parts.join("");
+}

@@ -1,0 +1,99 @@
+import { plural } from "../notices.ts";
+import { ToolFailure } from "../outcomes.ts";
+import { nearMiss } from "./edit-near-miss.ts";
+import { findText, MAX_KEPT } from "./find-text.ts";
+import { takeEndings } from "./line-endings.ts";
+import { droppedEnd, type Looseness, type Normalised, normalise, sourceEnd, sourceStart } from "./normalise.ts";
+
+export type Edit = { oldText: string; newText: string };
+/** How closely the text was found: as written, but for line endings, or but for blanks and forms of characters. */
+export type Closeness = "exact" | Looseness;
+export type Span = { start: number; end: number; replacement: string; closeness: Closeness };
+type Place = { start: number; end: number };
+
+const MAX_LINES_NAMED = 20;
+
+/** The text edits match against; its normal forms are made once, and only when an edit needs them. */
+export class Original {
+  readonly text: string;
+  /** False for bytes that are not UTF-8, of which characters and their forms mean nothing. */
+  readonly #isText: boolean;
+  readonly #normal = new Map<Looseness, Normalised | undefined>();
+
+  constructor(text: string, isText: boolean) {
+    this.text = text;
+    this.#isText = isText;
+  }
+
+  get closenesses(): Closeness[] {
+    return this.#isText ? ["exact", "endings", "forms"] : ["exact", "endings"];
+  }
+
+  normal(looseness: Looseness): Normalised | undefined {
+    if (!this.#normal.has(looseness)) this.#normal.set(looseness, normalise(this.text, looseness));
+    return this.#normal.get(looseness);
+  }
+
+  lineAt(offset: number): number {
+    let line = 1;
+    for (let at = this.text.indexOf("\n"); at !== -1 && at < offset; at = this.text.indexOf("\n", at + 1)) line++;
+    return line;
+  }
+}
+
+/** The one place of an edit. `label` names it in the words of the ToolFailure thrown where there is none or several. */
+export function locate(original: Original, edit: Edit, label: string): Span {
+  for (const closeness of original.closenesses) {
+    const { count, places } = occurrences(original, edit.oldText, closeness);
+    const [place] = places;
+    if (place === undefined) continue;
+    if (count > 1) throw ambiguous(original, { count, places, closeness }, label);
+    const replacement = takeEndings(edit.newText, edit.oldText, original.text, place.start, place.end);
+    return { ...place, replacement, closeness };
+  }
+  throw new ToolFailure(
+    `${label}oldText is not in the file; nothing was changed. ${nearMiss(original.text, edit.oldText)}`,
+  );
+}
+
+type Found = { count: number; places: Place[] };
+
+function occurrences(original: Original, oldText: string, closeness: Closeness): Found {
+  if (closeness !== "exact") return looseOccurrences(original.normal(closeness), oldText, closeness);
+  const { count, offsets } = findText(original.text, oldText);
+  return { count, places: offsets.map((start) => ({ start, end: start + oldText.length })) };
+}
+
+function looseOccurrences(normal: Normalised | undefined, oldText: string, looseness: Looseness): Found {
+  const pattern = normalise(oldText, looseness)?.text ?? "";
+  const trimmed = looseness === "forms" ? /[^\S\n]+$/.exec(oldText)?.[0] : undefined;
+  if (normal === undefined || pattern.trim() === "") return { count: 0, places: [] };
+  if (trimmed === undefined) return aligned(normal, pattern, false);
+  // Blanks at its end stand in the middle of a line, or at the end of one whose own blanks are others.
+  const inLine = aligned(normal, pattern + " ".repeat(trimmed.length), false);
+  return inLine.count > 0 ? inLine : aligned(normal, pattern, true);
+}
+
+/** Occurrences that begin and end with whole characters of the source, with `atLineEnd` only those that end a line. */
+function aligned(normal: Normalised, pattern: string, atLineEnd: boolean): Found {
+  const { count, offsets } = findText(normal.text, pattern);
+  const places: Place[] = [];
+  for (const offset of offsets) {
+    const after = offset + pattern.length;
+    if (atLineEnd && after < normal.text.length && normal.text[after] !== "\n") continue;
+    const start = sourceStart(normal, offset);
+    const end = (atLineEnd ? droppedEnd(normal, after) : undefined) ?? sourceEnd(normal, after);
+    if (start !== undefined && end !== undefined) places.push({ start, end });
+  }
+  return { count: count > MAX_KEPT ? count : places.length, places };
+}
+
+function ambiguous(original: Original, found: Found & { closeness: Closeness }, label: string): ToolFailure {
+  const lines = found.places.slice(0, MAX_LINES_NAMED).map(({ start }) => original.lineAt(start));
+  const more = found.count > lines.length ? ` and ${found.count - lines.length} more` : "";
+  const loosely =
+    found.closeness === "exact" ? "" : " (not exactly, but for line endings, blanks or forms of characters)";
+  return new ToolFailure(
+    `${label}oldText occurs ${plural(found.count, "time")}${loosely}, at lines ${lines.join(", ")}${more}; nothing was changed. Add surrounding lines to make it unique`,
+  );
+}

@@ -1,0 +1,111 @@
+import { clip, countLines, splitLines } from "../../core/truncate.ts";
+import { visibleLine } from "../../core/visible.ts";
+import { findText } from "./find-text.ts";
+
+const SHOWN_LINES = 5;
+const SHOWN_CHARS = 200;
+/** Lines of the old text that vote for a place, and places each may vote for: enough to find it, bounded to search. */
+const MAX_VOTERS = 100;
+const MAX_VOTES_EACH = 20;
+/** Shorter lines (`}`, `end`) are everywhere and say nothing. */
+const MIN_TELLING = 4;
+
+/** A longer file is searched for the beginning of the old text only, and looked at around that. */
+const MAX_SEARCHED_CHARS = 1024 * 1024;
+const WINDOW_CHARS = 64 * 1024;
+
+/** Words for a text that is not in the file: the lines most like it, and the first character that differs. */
+export function nearMiss(text: string, oldText: string): string {
+  const { lines: fileLines, first } = linesToSearch(text, oldText);
+  const oldLines = splitLines(oldText.slice(0, MAX_SEARCHED_CHARS));
+  const line = votedLine(fileLines, oldLines) ?? prefixLine(fileLines.join(""), oldText);
+  if (line === undefined) return "No line resembles it; read the file again and copy the text from there";
+  const place: Place = { fileLines, oldLines, from: line, first };
+  return `${firstDifference(place)} Nearest lines:\n${shownLines(place)}`;
+}
+
+/** `first` is how many lines of the file stand before `fileLines`. */
+type Place = { fileLines: readonly string[]; oldLines: readonly string[]; from: number; first: number };
+
+function linesToSearch(text: string, oldText: string): { lines: string[]; first: number } {
+  if (text.length <= MAX_SEARCHED_CHARS) return { lines: splitLines(text), first: 0 };
+  const { end } = findText(text, oldText.trimStart() || oldText).longestPrefix;
+  const start = text.lastIndexOf("\n", Math.max(0, end - WINDOW_CHARS)) + 1;
+  return { lines: splitLines(text.slice(start, end + WINDOW_CHARS)), first: countLines(text.slice(0, start)) };
+}
+
+/** The line most lines of the old text agree it begins at, blanks at their ends aside. */
+function votedLine(fileLines: readonly string[], oldLines: readonly string[]): number | undefined {
+  const voters = new Map<string, number[]>();
+  for (const [index, line] of oldLines.slice(0, MAX_VOTERS).entries()) {
+    const key = line.trim();
+    if (key.length >= MIN_TELLING) voters.set(key, [...(voters.get(key) ?? []), index].slice(0, MAX_VOTES_EACH));
+  }
+  const votes = new Map<number, number>();
+  for (const [at, line] of fileLines.entries()) {
+    for (const index of voters.get(line.trim()) ?? []) votes.set(at - index, (votes.get(at - index) ?? 0) + 1);
+  }
+  let best: number | undefined;
+  for (const [line, count] of votes)
+    if (line >= 0 && count > (best === undefined ? 0 : (votes.get(best) ?? 0))) best = line;
+  return best;
+}
+
+/** The line where the longest beginning of the old text stands. */
+function prefixLine(text: string, oldText: string): number | undefined {
+  const start = oldText.trimStart();
+  if (start === "") return undefined;
+  const { length, end } = findText(text, start).longestPrefix;
+  if (length < Math.min(MIN_TELLING, start.length)) return undefined;
+  return splitLines(text.slice(0, end - length + 1)).length - 1;
+}
+
+function firstDifference({ fileLines, oldLines, from, first }: Place): string {
+  for (const [index, oldLine] of oldLines.entries()) {
+    const fileLine = fileLines[from + index];
+    if (fileLine === undefined) return `The file ends at line ${first + fileLines.length}, oldText goes on.`;
+    const last = index === oldLines.length - 1;
+    const at = differenceIn(fileLine, oldLine, index === 0, last);
+    if (at === undefined) continue;
+    const column = fileLine.slice(0, at.file).replace(/[\u{10000}-\u{10ffff}]/gu, "_").length + 1;
+    const theirs = shownCharacter(fileLine, at.file);
+    const ours = shownCharacter(oldLine, at.old);
+    const line = first + from + index + 1;
+    return `First difference at line ${line}, column ${column}: the file has ${theirs}, oldText has ${ours}.`;
+  }
+  return "It differs only at its ends.";
+}
+
+/** Where two lines part; the first line of the old text may begin, and the last one end, in the middle of a line. */
+function differenceIn(
+  fileLine: string,
+  oldLine: string,
+  first: boolean,
+  last: boolean,
+): { file: number; old: number } | undefined {
+  const begin = first ? beginIn(fileLine, oldLine) : 0;
+  let at = 0;
+  while (at < oldLine.length && fileLine[begin + at] === oldLine[at]) at++;
+  if (at === oldLine.length && (last || begin + at === fileLine.length)) return undefined;
+  return { file: begin + at, old: at };
+}
+
+function beginIn(fileLine: string, oldLine: string): number {
+  if (fileLine.startsWith(oldLine)) return 0;
+  const { length, end } = findText(fileLine, oldLine).longestPrefix;
+  // A common first character or two is chance; then the lines are laid side by side.
+  return length >= Math.min(MIN_TELLING, oldLine.length) ? end - length : 0;
+}
+
+function shownCharacter(line: string, at: number): string {
+  const code = line.codePointAt(at);
+  if (code === undefined) return "the end of the line";
+  const name = `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+  return code === 10 ? `the line's end (${name})` : `\`${visibleLine(String.fromCodePoint(code))}\` (${name})`;
+}
+
+function shownLines({ fileLines, oldLines, from, first }: Place): string {
+  const lines = fileLines.slice(from, from + Math.min(oldLines.length, SHOWN_LINES));
+  const shown = lines.map((line) => visibleLine(clip(line.replace(/\r?\n$/, ""), SHOWN_CHARS)));
+  return shown.map((line, index) => `${first + from + index + 1}: ${line}`).join("\n");
+}

@@ -1,0 +1,120 @@
+import { isUtf8 } from "node:buffer";
+import type { Stats } from "node:fs";
+import { realpath } from "node:fs/promises";
+import { byteLength, countLines } from "../../core/truncate.ts";
+import type { Outcome } from "../../protocol/messages.ts";
+import type { ToolArgs } from "../../tools/catalogue.ts";
+import type { CallContext, Handler } from "../context.ts";
+import { cancelled, plural, shownSize } from "../notices.ts";
+import { outcome, ToolFailure } from "../outcomes.ts";
+import { type Applied, applyEdits } from "./edit-apply.ts";
+import type { Edit } from "./edit-locate.ts";
+import { binaryKind } from "./file-magic.ts";
+import { oneAtATime } from "./file-queue.ts";
+import { resolvePath, shownPath } from "./paths.ts";
+import { openRegular, readUpTo } from "./regular-file.ts";
+import { replaceFile } from "./replace-file.ts";
+import { hashOf, MAX_EDIT_BYTES, remember } from "./seen.ts";
+import { unifiedDiff } from "./unified-diff.ts";
+
+export const handleEdit: Handler<"edit"> = async (args, context) => {
+  const real = await realpath(resolvePath(args.path, context.host.hello));
+  return oneAtATime(real, () => editFile(real, args, context));
+};
+
+async function editFile(real: string, args: ToolArgs<"edit">, { host, signal }: CallContext): Promise<Outcome> {
+  const { bytes, stats } = await readEditable(real, args.path);
+  refuseStale(host.seen.get(real), bytes, args.path);
+  const isText = isUtf8(bytes);
+  // Bytes that are not UTF-8 are worked on one by one as latin1, so that none of them is ever decoded and re-encoded.
+  const encoding = isText ? "utf8" : "latin1";
+  const before = bytes.toString(encoding);
+  const applied = applyEdits(before, isText ? args.edits : args.edits.map(asBytes), isText);
+  const after = Buffer.from(applied.text, encoding);
+  if (signal.aborted) return cancelled("nothing was changed");
+  await replaceFile(real, after, stats);
+  remember(host, real, after.length <= MAX_EDIT_BYTES ? hashOf(after) : undefined);
+  return report({ args, real, before: bytes, after, applied, isText });
+}
+
+function asBytes({ oldText, newText }: Edit): Edit {
+  return { oldText: utf8AsLatin1(oldText), newText: utf8AsLatin1(newText) };
+}
+
+function utf8AsLatin1(text: string): string {
+  return Buffer.from(text, "utf8").toString("latin1");
+}
+
+async function readEditable(real: string, shown: string): Promise<{ bytes: Buffer; stats: Stats }> {
+  const { handle, stats } = await openRegular(real, shown);
+  try {
+    const bytes = await readUpTo(handle, MAX_EDIT_BYTES + 1, stats.size);
+    const name = `\`${shownPath(shown)}\``;
+    if (bytes.length > MAX_EDIT_BYTES) {
+      const size = shownSize(Math.max(stats.size, bytes.length));
+      throw new ToolFailure(
+        `${name} has ${size}; edit takes at most ${shownSize(MAX_EDIT_BYTES)}, use bash (sed) for larger files`,
+      );
+    }
+    const kind = binaryKind(bytes);
+    if (kind !== undefined) throw new ToolFailure(`${name} is binary (${kind}); edit changes text only`);
+    return { bytes, stats };
+  } finally {
+    await handle.close();
+  }
+}
+
+function refuseStale(seen: string | undefined, bytes: Buffer, shown: string): void {
+  if (seen === undefined || seen === hashOf(bytes)) return;
+  throw new ToolFailure(
+    `\`${shownPath(shown)}\` changed since you last read it; nothing was changed. Read it again, then edit`,
+  );
+}
+
+type Edited = {
+  args: ToolArgs<"edit">;
+  real: string;
+  before: Buffer;
+  after: Buffer;
+  applied: Applied;
+  isText: boolean;
+};
+
+function report({ args, real, before, after, applied, isText }: Edited): Outcome {
+  const newText = after.toString("utf8");
+  const diff = unifiedDiff(args.path, before.toString("utf8"), newText);
+  const summary = `Edited ${shownPath(args.path)}: ${plural(applied.spans.length, "replacement")}, +${diff.added} -${diff.removed} lines`;
+  const notes = [...closenessNotes(applied), ...(isText ? [] : encodingNotes(args.edits))];
+  return outcome("ok", [summary, ...notes].join("; "), {
+    path: real,
+    bytes: after.length,
+    lines: countLines(newText),
+    ...(diff.text !== "" && { diff: diff.text }),
+  });
+}
+
+function closenessNotes({ spans }: Applied): string[] {
+  const named = (closeness: string) => {
+    const indexes = spans.filter((span) => span.closeness === closeness).map((span) => span.index + 1);
+    const which = spans.length === 1 ? "oldText" : `edit ${indexes.sort((a, b) => a - b).join(", ")}`;
+    return indexes.length > 0 ? which : undefined;
+  };
+  const endings = named("endings");
+  const forms = named("forms");
+  return [
+    ...(endings ? [`${endings} was not an exact match: line endings differ, the file's were kept`] : []),
+    ...(forms
+      ? [
+          `${forms} was not an exact match: blanks, quotes, dashes or forms of characters differ; only the matched text was replaced`,
+        ]
+      : []),
+  ];
+}
+
+function encodingNotes(edits: readonly Edit[]): string[] {
+  const foreign = edits.some(({ newText }) => byteLength(newText) > newText.length);
+  return [
+    "the file is not valid UTF-8, its other bytes are untouched",
+    ...(foreign ? ["newText was written as UTF-8"] : []),
+  ];
+}

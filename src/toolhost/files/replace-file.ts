@@ -1,0 +1,108 @@
+import { randomBytes } from "node:crypto";
+import { constants, type Stats } from "node:fs";
+import { access, type FileHandle, mkdir, open, readFile, rename, stat, unlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { systemCode } from "../../core/errors.ts";
+import { ToolFailure } from "../outcomes.ts";
+import { shownPath } from "./paths.ts";
+import { MAX_EDIT_BYTES } from "./seen.ts";
+
+/** The directory cannot take a second file, or this name cannot be replaced (a mount, a sticky directory). */
+const IN_PLACE_CODES = new Set(["EACCES", "EPERM", "EROFS", "EBUSY", "EXDEV"]);
+
+/**
+ * Makes `bytes` the content of the regular file at `real`, a path without links in it, or creates it by the umask. Other
+ * readers see the old or the new file; mode and owner stay. In place where the directory does not allow that. Leaves no
+ * temporary file behind, whatever fails; throws system errors.
+ */
+export async function replaceFile(real: string, bytes: Uint8Array, old: Stats | undefined): Promise<void> {
+  // A rename needs no permission on the file itself: without this, a read-only file would be replaced all the same.
+  if (old !== undefined) await access(real, constants.W_OK);
+  const replaced = await renameOver(real, bytes, old);
+  if (!replaced && old !== undefined) await overwrite(real, bytes, old);
+}
+
+/** Makes the directory of `real`; throws ToolFailure when a part of the path is something else. */
+export async function makeParents(real: string): Promise<void> {
+  const parent = dirname(real);
+  try {
+    await mkdir(parent, { recursive: true });
+  } catch (error) {
+    const code = systemCode(error);
+    if (code !== "EEXIST" && code !== "ENOTDIR") throw error;
+    throw new ToolFailure(`\`${shownPath(parent)}\`: a part of this path is a file, not a directory`);
+  }
+}
+
+/** False when an existing file has to be written in place. */
+async function renameOver(real: string, bytes: Uint8Array, old: Stats | undefined): Promise<boolean> {
+  // Not built from the file's own name, which may already be as long as a name can be.
+  const temporary = join(dirname(real), `.glovebox-${randomBytes(8).toString("hex")}.tmp`);
+  try {
+    const complete = await fill(temporary, bytes, old);
+    if (complete) await rename(temporary, real);
+    else await unlink(temporary);
+    return complete;
+  } catch (error) {
+    await unlink(temporary).catch(() => undefined);
+    if (old === undefined || !IN_PLACE_CODES.has(systemCode(error) ?? "")) throw error;
+    return false;
+  }
+}
+
+/** False when the new file cannot be given the owner of the old one. */
+async function fill(temporary: string, bytes: Uint8Array, old: Stats | undefined): Promise<boolean> {
+  // What replaces a private file is never readable by others, not even for a moment.
+  const handle = await open(temporary, "wx", old === undefined ? 0o666 : 0o600);
+  try {
+    await handle.writeFile(bytes);
+    return old === undefined || (await keepOwnerAndMode(handle, old));
+  } finally {
+    await handle.close();
+  }
+}
+
+async function keepOwnerAndMode(handle: FileHandle, old: Stats): Promise<boolean> {
+  const own = await handle.stat();
+  if (own.uid !== old.uid || own.gid !== old.gid) {
+    try {
+      await handle.chown(old.uid, old.gid);
+    } catch {
+      return false;
+    }
+  }
+  await handle.chmod(old.mode & 0o7777);
+  return true;
+}
+
+/** The new bytes over the old ones, then the length: a full disk is met before anything is lost that cannot be put back. */
+async function overwrite(real: string, bytes: Uint8Array, old: Stats): Promise<void> {
+  const before = old.size <= MAX_EDIT_BYTES ? await readFile(real).catch(() => undefined) : undefined;
+  const handle = await open(real, constants.O_WRONLY | constants.O_NONBLOCK);
+  try {
+    await writeAll(handle, bytes);
+  } catch (error) {
+    if (before !== undefined) await writeAll(handle, before).catch(() => undefined);
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function writeAll(handle: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    const { bytesWritten } = await handle.write(bytes, at, bytes.length - at, at);
+    at += bytesWritten;
+  }
+  await handle.truncate(bytes.length);
+}
+
+/** What is at `real`, or undefined where nothing is. */
+export async function statIfThere(real: string): Promise<Stats | undefined> {
+  try {
+    return await stat(real);
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+import { countLines, headLines, splitLines } from "../../core/truncate.ts";
+import { escapeControls, visibleLine } from "../../core/visible.ts";
+import { type Change, lineChanges } from "./line-diff.ts";
+
+const CONTEXT = 3;
+const DIFF_LIMITS = { maxLines: 2000, maxBytes: 64 * 1024 };
+
+export type FileDiff = { text: string; added: number; removed: number };
+
+/** A unified diff for people; `before` undefined for a new file. Bounded, and says what was left out. */
+export function unifiedDiff(path: string, before: string | undefined, after: string): FileDiff {
+  const { start, skipped, oldEnd, newEnd } = differingRegion(before ?? "", after);
+  const oldLines = splitLines((before ?? "").slice(start, oldEnd));
+  const newLines = splitLines(after.slice(start, newEnd));
+  const changes = lineChanges(oldLines, newLines);
+  const name = visibleLine(path);
+  const header = `--- ${before === undefined ? "/dev/null" : `a/${name}`}\n+++ b/${name}\n`;
+  const hunks = groups(changes).map((group) => hunk(group, { oldLines, newLines, skipped }));
+  return {
+    text: changes.length === 0 ? "" : header + bounded(hunks.join("")),
+    added: changes.reduce((sum, { newFrom, newTo }) => sum + newTo - newFrom, 0),
+    removed: changes.reduce((sum, { oldFrom, oldTo }) => sum + oldTo - oldFrom, 0),
+  };
+}
+
+function bounded(hunks: string): string {
+  const cut = headLines(escapeControls(hunks), DIFF_LIMITS);
+  if (!cut.cut) return cut.text;
+  const lineBreak = cut.text.endsWith("\n") ? "" : "\n";
+  return `${cut.text}${lineBreak}… ${cut.totalLines - cut.keptLines} more lines of diff\n`;
+}
+
+type Region = { start: number; skipped: number; oldEnd: number; newEnd: number };
+
+/** What is left without the common beginning and end but for their context, so that a large file is not split in lines. */
+function differingRegion(before: string, after: string): Region {
+  const shorter = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < shorter && before.charCodeAt(head) === after.charCodeAt(head)) head++;
+  let tail = 0;
+  while (
+    tail < shorter - head &&
+    before.charCodeAt(before.length - 1 - tail) === after.charCodeAt(after.length - 1 - tail)
+  )
+    tail++;
+  let start = head;
+  for (let line = 0; line <= CONTEXT && start > 0; line++)
+    start = before.lastIndexOf("\n", start - (line === 0 ? 1 : 2)) + 1;
+  let oldEnd = before.length - tail;
+  for (let line = 0; line <= CONTEXT && oldEnd < before.length; line++)
+    oldEnd = before.indexOf("\n", oldEnd) + 1 || before.length;
+  return {
+    start,
+    skipped: countLines(before.slice(0, start)),
+    oldEnd,
+    newEnd: after.length - (before.length - oldEnd),
+  };
+}
+
+/** Changes whose context would touch stand in one hunk. */
+function groups(changes: readonly Change[]): Change[][] {
+  const result: Change[][] = [];
+  for (const change of changes) {
+    const group = result.at(-1);
+    const last = group?.at(-1);
+    if (group && last && change.oldFrom - last.oldTo <= 2 * CONTEXT) group.push(change);
+    else result.push([change]);
+  }
+  return result;
+}
+
+type Lines = { oldLines: readonly string[]; newLines: readonly string[]; skipped: number };
+
+function hunk(group: readonly Change[], { oldLines, newLines, skipped }: Lines): string {
+  const [first, last] = [group[0], group.at(-1)];
+  if (first === undefined || last === undefined) return "";
+  const lead = Math.min(CONTEXT, first.oldFrom);
+  const trail = Math.min(CONTEXT, oldLines.length - last.oldTo);
+  const body: string[][] = [];
+  let at = first.oldFrom - lead;
+  for (const { oldFrom, oldTo, newFrom, newTo } of group) {
+    body.push(marked(" ", oldLines.slice(at, oldFrom)));
+    body.push(marked("-", oldLines.slice(oldFrom, oldTo)));
+    body.push(marked("+", newLines.slice(newFrom, newTo)));
+    at = oldTo;
+  }
+  body.push(marked(" ", oldLines.slice(at, at + trail)));
+  const oldRange = range(skipped + first.oldFrom - lead, skipped + last.oldTo + trail);
+  const newRange = range(skipped + first.newFrom - lead, skipped + last.newTo + trail);
+  return `@@ -${oldRange} +${newRange} @@\n${body.flat().join("")}`;
+}
+
+/** As diff -u counts: an empty range names the line before it. */
+function range(from: number, to: number): string {
+  const length = to - from;
+  return length === 1 ? `${from + 1}` : `${length === 0 ? from : from + 1},${length}`;
+}
+
+function marked(mark: string, lines: readonly string[]): string[] {
+  return lines.map((line) => (line.endsWith("\n") ? mark + line : `${mark}${line}\n\\ No newline at end of file\n`));
+}

@@ -1,0 +1,66 @@
+import { isUtf8 } from "node:buffer";
+import type { Stats } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { countLines, isWellFormed } from "../../core/truncate.ts";
+import type { Outcome } from "../../protocol/messages.ts";
+import type { ToolArgs } from "../../tools/catalogue.ts";
+import type { CallContext, Handler } from "../context.ts";
+import { cancelled, plural } from "../notices.ts";
+import { outcome, ToolFailure } from "../outcomes.ts";
+import { binaryKind } from "./file-magic.ts";
+import { oneAtATime } from "./file-queue.ts";
+import { realTarget, resolvePath, shownPath } from "./paths.ts";
+import { refuseSpecial } from "./regular-file.ts";
+import { makeParents, replaceFile, statIfThere } from "./replace-file.ts";
+import { hashOf, MAX_EDIT_BYTES, remember } from "./seen.ts";
+import { unifiedDiff } from "./unified-diff.ts";
+
+/** Above this the old content is not compared with the new one. */
+const MAX_DIFF_BYTES = 1024 * 1024;
+
+export const handleWrite: Handler<"write"> = async (args, context) => {
+  if (!isWellFormed(args.content)) {
+    throw new ToolFailure(
+      "`content` holds half of a surrogate pair, which no UTF-8 file can hold; nothing was written",
+    );
+  }
+  const real = await realTarget(resolvePath(args.path, context.host.hello));
+  return oneAtATime(real, () => writeWhole(real, args, context));
+};
+
+async function writeWhole(real: string, args: ToolArgs<"write">, { host, signal }: CallContext): Promise<Outcome> {
+  if (signal.aborted) return cancelled("nothing was written");
+  const old = await statIfThere(real);
+  if (old !== undefined) refuseSpecial(old, args.path);
+  const before = old && (await oldText(real, old));
+  const bytes = Buffer.from(args.content, "utf8");
+  if (args.path.endsWith("/")) throw new ToolFailure(`\`${shownPath(args.path)}\` names a directory; add a file name`);
+  if (old === undefined) await makeParents(real);
+  await replaceFile(real, bytes, old);
+  remember(host, real, bytes.length <= MAX_EDIT_BYTES ? hashOf(bytes) : undefined);
+  return report({ args, real, created: old === undefined, before, bytes: bytes.length });
+}
+
+/** Undefined when it is too long or not text: then there is no diff. */
+async function oldText(real: string, old: Stats): Promise<string | undefined> {
+  if (old.size > MAX_DIFF_BYTES) return undefined;
+  // A file that may be written but not read can still be replaced.
+  const bytes = await readFile(real).catch(() => undefined);
+  return bytes && isUtf8(bytes) && binaryKind(bytes) === undefined ? bytes.toString("utf8") : undefined;
+}
+
+type Written = { args: ToolArgs<"write">; real: string; created: boolean; before: string | undefined; bytes: number };
+
+function report({ args, real, created, before, bytes }: Written): Outcome {
+  const lines = countLines(args.content);
+  const comparable = args.content.length <= MAX_DIFF_BYTES && (created || before !== undefined);
+  const diff = comparable ? unifiedDiff(args.path, before, args.content).text : "";
+  const same = !created && before === args.content ? "; the content is the same as before" : "";
+  const verb = created ? "Created" : "Replaced";
+  return outcome("ok", `${verb} ${shownPath(args.path)}: ${plural(lines, "line")}, ${plural(bytes, "byte")}${same}`, {
+    path: real,
+    bytes,
+    lines,
+    ...(diff !== "" && { diff }),
+  });
+}

@@ -1,0 +1,44 @@
+import { readFileSync } from "node:fs";
+import { tailLines } from "../../core/truncate.ts";
+import type { Outcome } from "../../protocol/messages.ts";
+import { outcome } from "../outcomes.ts";
+import { RotatingLog } from "./output-file.ts";
+import { readable } from "./output-text.ts";
+import { prepare, type ShellParts, startOnPipe } from "./parts.ts";
+import { within } from "./process-run.ts";
+import { readProcess } from "./process-table.ts";
+import { endingWords, resultText, withShellName } from "./words.ts";
+
+/** A server with a typing error is dead by then, and the model learns of it at once instead of one call later. */
+const EARLY_END_MS = 150;
+const EARLY_OUTPUT = { maxLines: 50, maxBytes: 4096 };
+
+/** Starts a command as a job with a log of its own. It sees the shell's state and changes nothing of it. */
+export async function startBackground(parts: ShellParts, command: string, notes: string[]): Promise<Outcome> {
+  const { id, folder, log: path } = parts.jobs.reserve();
+  const prepared = prepare(parts, command, folder, false);
+  const { running, pipe, notes: startNotes } = await startOnPipe(parts, prepared.program);
+  const log = new RotatingLog(path, parts.hello.maxOutputFileBytes);
+  running.output.on("data", (chunk: Buffer) => log.write(chunk));
+  const closed = running.drained.then(() => log.close());
+  const main = readProcess(running.pid) ?? { pid: running.pid, ppid: process.pid, sid: running.pid, started: "0" };
+  parts.jobs.add({ id, command, processes: [main], log: path });
+  parts.pipes.retire(pipe);
+
+  const notices = [...notes, ...prepared.notes, ...startNotes];
+  const details = { job_id: id, output_path: path };
+  if (!(await within(running.exited, EARLY_END_MS))) {
+    const words = `job ${id} runs in the background: pid ${running.pid}, output in ${path}; end it with kill -- -${running.pid}`;
+    return outcome("ok", resultText("", [...notices, words]), details);
+  }
+  await within(closed, EARLY_END_MS);
+  const exit = await running.exited;
+  const { text } = tailLines(readable(readFileSync(path), false).text, EARLY_OUTPUT);
+  const output = withShellName(text, prepared.textPath, parts.hello.programs.shellKind);
+  const words = [`job ${id} ended at once; its output is in ${path}`, ...endingWords("exit", exit, 0)];
+  return outcome(exit.code === 0 ? "ok" : "failed", resultText(output, [...notices, ...words]), {
+    ...details,
+    exit_code: exit.code,
+    ...(exit.signal && { signal: exit.signal }),
+  });
+}

@@ -1,0 +1,111 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { systemCode } from "../../core/errors.ts";
+import type { Hello, Outcome } from "../../protocol/messages.ts";
+import { BASH_SECONDS } from "../../tools/bash.ts";
+import type { Handler } from "../context.ts";
+import { cancelled } from "../notices.ts";
+import { outcome } from "../outcomes.ts";
+import { startBackground } from "./background.ts";
+import { openCgroup } from "./cgroup.ts";
+import { runForeground } from "./foreground.ts";
+import { JobTable } from "./jobs.ts";
+import { ShellMemory } from "./memory.ts";
+import { OutputFolder } from "./output-folder.ts";
+import { callProcesses, type ShellParts } from "./parts.ts";
+import { killAll } from "./process-kill.ts";
+import { createPipeMaker } from "./process-pipe.ts";
+import type { ProcessScope } from "./process-scope.ts";
+import { checkText } from "./text.ts";
+
+export type Shell = {
+  handleBash: Handler<"bash">;
+  /** One line a background job; empty without any. */
+  describeJobs(): string;
+  /** Kills every process of the session, jobs included; resolves to how many are left. Nothing can be run afterwards. */
+  endEverything(): Promise<number>;
+};
+
+/**
+ * The shell of a session. `scope` says which processes it may kill: `namespaceScope()` in a container of its own,
+ * `descendantScope()` anywhere else. Processes of a call that an earlier tool host left unfinished are ended first.
+ */
+export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScope }): Shell {
+  mkdirSync(hello.state, { recursive: true, mode: 0o700 });
+  const parts: ShellParts = {
+    hello,
+    scope,
+    memory: new ShellMemory(hello),
+    pipes: createPipeMaker(hello.programs.shell),
+    jobs: new JobTable(join(hello.state, "jobs")),
+    outputs: new OutputFolder(join(hello.state, "outputs"), hello.maxOutputFileBytes),
+    cgroup: openCgroup(),
+  };
+  let last: Promise<unknown> = killAll(() => callProcesses(parts));
+  let saidPosix = hello.programs.shellKind === "bash";
+  let ended = false;
+
+  const handleBash: Handler<"bash"> = ({ command, timeout, background }, context) => {
+    const checked = checkText(command);
+    if ("refused" in checked) return Promise.resolve(outcome("invalid", checked.refused));
+    const turn = inTurn(last, context.signal, async () => {
+      if (ended) return outcome("cancelled", "Not run: the session has ended");
+      const notes = saidPosix ? checked.notes : [...checked.notes, POSIX_NOTE];
+      saidPosix = true;
+      const timeoutMs = (timeout ?? BASH_SECONDS.default) * 1000;
+      return background
+        ? startBackground(parts, checked.text, notes)
+        : runForeground(parts, { text: checked.text, notes, timeoutMs }, context);
+    });
+    last = turn.over;
+    return turn.outcome.catch(couldNotRun);
+  };
+  return {
+    handleBash,
+    describeJobs: () => parts.jobs.describe(scope.session()),
+    endEverything() {
+      ended = true;
+      return killAll(() => scope.session());
+    },
+  };
+}
+
+const POSIX_NOTE =
+  "this image has no bash: sh runs the commands, and only the directory and exported variables are carried between them";
+
+/** One command at a time. A cancelled call is answered at once, also while it waits; `over` is when the next may run. */
+function inTurn(
+  previous: Promise<unknown>,
+  signal: AbortSignal,
+  run: () => Promise<Outcome>,
+): { outcome: Promise<Outcome>; over: Promise<unknown> } {
+  const { promise, resolve } = withResolvers<Outcome>();
+  const giveUp = (): void => resolve(cancelled("it had not started"));
+  signal.addEventListener("abort", giveUp, { once: true });
+  const over = previous.then(async () => {
+    signal.removeEventListener("abort", giveUp);
+    if (signal.aborted) giveUp();
+    else resolve(run());
+    await promise.catch(() => undefined);
+  });
+  return { outcome: promise, over };
+}
+
+function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T | Promise<T>) => void } {
+  let resolve: (value: T | Promise<T>) => void = () => undefined;
+  const promise = new Promise<T>((take) => {
+    resolve = take;
+  });
+  return { promise, resolve };
+}
+
+function couldNotRun(thrown: unknown): Outcome {
+  const words: Record<string, string> = {
+    EAGAIN: "no process can be started: the limit on processes is reached",
+    ENOMEM: "no process can be started: the memory is used up",
+    ENOSPC: "its files cannot be written: the disk of the container's state is full",
+    ENOENT: "the shell of the image is gone",
+  };
+  const cause = thrown instanceof Error ? thrown.message : String(thrown);
+  return outcome("failed", `The command could not be run to its end: ${words[systemCode(thrown) ?? ""] ?? cause}`);
+}

@@ -1,0 +1,169 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { ToolDetails } from "../../core/tool-result.ts";
+import type { Outcome } from "../../protocol/messages.ts";
+import type { CallContext } from "../context.ts";
+import { shownOutcome } from "../notices.ts";
+import { cgroupChange } from "./cgroup.ts";
+import { killWords, namesOf } from "./jobs.ts";
+import type { Prepared } from "./memory.ts";
+import { CappedFile, RotatingLog } from "./output-file.ts";
+import { LiveOutput } from "./output-live.ts";
+import { type Captured, OutputSink } from "./output-sink.ts";
+import { callProcesses, prepare, type ShellParts, type Started, startOnPipe } from "./parts.ts";
+import { killAll } from "./process-kill.ts";
+import { type Cause, type Exit, firstCause, within } from "./process-run.ts";
+import { endingWords, limitWords, resultText, shownOutput, withShellName } from "./words.ts";
+
+/** How long output is read after the main process has ended: what it wrote is in the pipe by then. */
+const DRAIN_MS = 50;
+/** A killed main process is reaped at once; only one stuck in the kernel is not. */
+const REAP_MS = 2000;
+
+export type Command = { text: string; notes: string[]; timeoutMs: number };
+
+/** Runs one command to its end, its limit or its cancel; what it leaves running becomes a job. */
+export async function runForeground(parts: ShellParts, command: Command, context: CallContext): Promise<Outcome> {
+  const begun = performance.now();
+  if (parts.jobs.any) parts.jobs.claim(callProcesses(parts));
+  const before = parts.cgroup.read();
+  const folder = join(parts.hello.state, "run");
+  const prepared = prepare(parts, command.text, folder, true);
+  const started = await startOnPipe(parts, prepared.program);
+  const sink = new OutputSink(() => openFile(parts));
+  const live = new LiveOutput(context.show);
+  const tap = {
+    take(chunk: Buffer): void {
+      sink.push(chunk);
+      live.push(chunk);
+    },
+  };
+  started.running.output.on("data", (chunk: Buffer) => tap.take(chunk));
+
+  const { cause, exit, left } = await ending(parts, started, command.timeoutMs, context.signal);
+  const drained = await within(started.running.drained, DRAIN_MS);
+  live.flush();
+  const job = leaveJob(parts, command.text, started, drained, tap);
+  const kept = cause === "exit" ? await keepState(parts, prepared, folder, exit) : [];
+  const change = cgroupChange(before, parts.cgroup.read());
+  const captured = sink.finish();
+  const text = withShellName(captured.text, prepared.textPath, parts.hello.programs.shellKind);
+  return settle(
+    command,
+    { ...captured, text },
+    {
+      cause,
+      exit,
+      notices: [
+        ...command.notes,
+        ...prepared.notes,
+        ...started.notes,
+        ...kept,
+        ...limitWords(change),
+        ...job.notices,
+        ...leftWords(left),
+      ],
+      details: {
+        duration_ms: Math.round(performance.now() - begun),
+        ...(change.cpuSeconds !== undefined && { cpu_seconds: change.cpuSeconds }),
+        ...(change.peakMemoryBytes !== undefined && { peak_memory_bytes: change.peakMemoryBytes }),
+        ...(job.id !== undefined && { job_id: job.id }),
+      },
+    },
+  );
+}
+
+type Ended = { cause: Cause; exit: Exit | undefined; left: number };
+
+async function ending(parts: ShellParts, { running }: Started, timeoutMs: number, signal: AbortSignal): Promise<Ended> {
+  const cause = await firstCause(running, timeoutMs, signal);
+  if (cause === "exit") return { cause, exit: await running.exited, left: 0 };
+  const left = await killAll(() => callProcesses(parts));
+  const exit = (await within(running.exited, REAP_MS)) ? await running.exited : undefined;
+  return { cause, exit, left };
+}
+
+/** Hands what still runs to the job table, and the pipe with it: a reader must stay, or the next print would kill it. */
+function leaveJob(
+  parts: ShellParts,
+  command: string,
+  { running, pipe }: Started,
+  drained: boolean,
+  tap: { take: (chunk: Buffer) => void },
+): { id?: number; notices: string[] } {
+  const left = callProcesses(parts);
+  if (drained) parts.pipes.give(pipe);
+  else parts.pipes.retire(pipe);
+  if (left.length === 0) {
+    running.output.destroy();
+    return { notices: [] };
+  }
+  const { id, log: path } = parts.jobs.reserve();
+  if (drained) tap.take = () => undefined;
+  else {
+    const log = new RotatingLog(path, parts.hello.maxOutputFileBytes);
+    tap.take = (chunk) => log.write(chunk);
+    void running.drained.then(() => log.close());
+  }
+  parts.jobs.add({ id, command, processes: left, ...(!drained && { log: path }) });
+  const output = drained ? "" : `; what it prints from now on goes to ${path}`;
+  return {
+    id,
+    notices: [`job ${id} goes on in the background: ${namesOf(left)}${output}; end it with ${killWords(left)}`],
+  };
+}
+
+async function keepState(
+  parts: ShellParts,
+  prepared: Prepared,
+  folder: string,
+  exit: Exit | undefined,
+): Promise<string[]> {
+  if (exit?.code === 2 && !(await parses(parts, prepared))) {
+    return ["syntax error: directory and variables are as before this command"];
+  }
+  const kept = parts.memory.commit(folder, prepared.nonce);
+  return (
+    kept?.notes ?? ["the shell ended without saving its state: directory and variables are as before this command"]
+  );
+}
+
+/** bash runs the lines before a syntax error; exit code 2 alone does not tell it from a command that failed. */
+async function parses({ hello }: ShellParts, { program }: Prepared): Promise<boolean> {
+  if (hello.programs.shellKind === "sh") return true;
+  const args = ["--noprofile", "--norc", "-O", "extglob", "-n", ...program.args.slice(-1)];
+  const check = spawn(program.file, args, { cwd: program.cwd, env: {}, stdio: "ignore", timeout: REAP_MS });
+  // Where the check itself cannot run, the saved state counts.
+  return once(check, "exit").then(
+    ([code]) => code === 0,
+    () => true,
+  );
+}
+
+function openFile({ outputs, hello }: ShellParts): CappedFile | undefined {
+  try {
+    return new CappedFile(outputs.nextPath(), hello.maxOutputFileBytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function leftWords(left: number): string[] {
+  return left === 0 ? [] : [`${left} of its processes could not be killed`];
+}
+
+type Told = Omit<Ended, "left"> & { notices: string[]; details: ToolDetails };
+
+function settle(command: Command, captured: Captured, { cause, exit, notices, details }: Told): Outcome {
+  const { text, notices: outputNotices, cut } = shownOutput(captured);
+  const ending = endingWords(cause, exit, command.timeoutMs);
+  const status = { timeout: "timed_out", cancel: "cancelled", exit: exit?.code === 0 ? "ok" : "failed" } as const;
+  const all: ToolDetails = {
+    ...details,
+    ...(cause === "exit" && exit && { exit_code: exit.code, ...(exit.signal && { signal: exit.signal }) }),
+    output_bytes: captured.totalBytes,
+    ...(captured.file && { output_path: captured.file.path }),
+  };
+  return shownOutcome(status[cause], resultText(text, [...outputNotices, ...notices, ...ending]), all, cut);
+}

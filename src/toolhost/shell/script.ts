@@ -1,0 +1,132 @@
+import { OUR_WORDS, quoted, type ShellState } from "./state.ts";
+
+/** What bash reads before the command (`BASH_ENV`). `save` is the script that saves; undefined: nothing is saved. */
+export function restoreScript(state: ShellState, save: string | undefined): string {
+  return [
+    "unset BASH_ENV",
+    "shopt -s extglob expand_aliases",
+    CHEAP_TO_LOSE,
+    ...state.variables.filter((item) => item.name !== "OLDPWD").map((item) => item.text),
+    `cd -- ${quoted(state.cwd)} || cd /`,
+    state.variables.find((item) => item.name === "OLDPWD")?.text ?? "unset OLDPWD",
+    `umask ${state.umask}`,
+    `unset ${state.unset.join(" ")}`,
+    // Inside one redirection: bash opens and moves descriptors for each.
+    ...(state.functions.length === 0 ? [] : ["{", ...state.functions.map(restoreFunction), "} 2>/dev/null"]),
+    ...(save === undefined ? [] : [trapScript(save)]),
+    // Aliases last: they change how the lines after them are read.
+    ...state.aliases.map((item) => `\\eval ${quoted(`\\${item.text}`)} 2>/dev/null || ${lose(item.name)}`),
+    "[[ ready ]]",
+    "",
+  ].join("\n");
+}
+
+// The kernel's first choice when memory runs out is a command, not the tool host. Anyone may raise its own score.
+const CHEAP_TO_LOSE = "{ printf 500 >|/proc/self/oom_score_adj; } 2>/dev/null";
+
+/** By itself, so that a definition bash printed wrongly costs only that function. */
+function restoreFunction({ name, declaration, text }: { name: string; declaration: string; text: string }): string {
+  // Without an attribute to set, `declare -f name` would print the function.
+  const set = declaration.startsWith("declare -f ") ? ":" : declaration;
+  return `if eval ${quoted(text)}; then ${set}; else ${lose(name)}; fi`;
+}
+
+function lose(name: string): string {
+  return `__glovebox_lost+=(${quoted(name)})`;
+}
+
+/**
+ * The EXIT trap that saves, and a `trap` that keeps it in front of the EXIT trap of the command. An assignment cannot
+ * be shadowed and in POSIX mode a special builtin beats a function, so nothing the command defined is run here.
+ */
+function trapScript(save: string): string {
+  const first = `{ __glovebox_status=$? POSIXLY_CORRECT=1; \\trap - DEBUG ERR RETURN; \\. ${plain(save)}; } >/dev/null 2>&1\n`;
+  return `trap () {
+  { local -; set +vxu; } 2>/dev/null
+  if (( BASH_SUBSHELL )) || [[ $1 == -l ]]; then builtin trap "$@"; return; fi
+  local __glovebox_first=${quoted(first)} __glovebox_text __glovebox_signal
+  if [[ $# -eq 0 || $1 == -p ]]; then
+    __glovebox_text=$(builtin trap "$@")
+    __glovebox_text=\${__glovebox_text/"trap -- '$__glovebox_first' EXIT"}
+    __glovebox_text=\${__glovebox_text/"$__glovebox_first"}
+    __glovebox_text=\${__glovebox_text#$'\\n'}
+    [[ -z $__glovebox_text ]] || printf '%s\\n' "$__glovebox_text"
+    return
+  fi
+  if [[ $1 == -- ]]; then shift; fi
+  __glovebox_text=$1
+  if [[ $# -eq 1 ]]; then __glovebox_text=-; else shift; fi
+  for __glovebox_signal; do
+    case $__glovebox_text:$__glovebox_signal in
+    -:0|-:[Ee][Xx][Ii][Tt]) builtin trap -- "$__glovebox_first" EXIT ;;
+    *:0|*:[Ee][Xx][Ii][Tt]) builtin trap -- "$__glovebox_first\${__glovebox_text#"$__glovebox_first"}" EXIT ;;
+    # bash undoes at our return what is reset here, but not what is replaced.
+    -:DEBUG|-:RETURN) builtin trap : "$__glovebox_signal" ;;
+    -:*) builtin trap - "$__glovebox_signal" ;;
+    *) builtin trap -- "$__glovebox_text" "$__glovebox_signal" ;;
+    esac
+  done
+}
+builtin trap -- ${quoted(first)} EXIT`;
+}
+
+/** Without quotes where they are not needed, so that a listing of traps can be cleaned by one comparison. */
+function plain(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : quoted(path);
+}
+
+/** Writes the state to `saved`, the nonce last. Runs inside the command's own shell, whatever has become of it. */
+export function saveScript(saved: string, names: string, nonce: string): string {
+  // A read-only function cannot be unset, and what it would save is not the state.
+  return `\\set +evxu
+\\unset -f ${OUR_WORDS.join(" ")} || return $__glovebox_status
+\\unset POSIXLY_CORRECT
+\\shopt -u expand_aliases
+trap '' XFSZ
+{
+  pwd; printf '\\0'
+  umask; printf '\\0'
+  declare -p; printf '\\0'
+  alias -p; printf '\\0'
+  printf '%s\\n' "\${__glovebox_lost[@]-}"; printf '\\0'
+  # An exit inside a function saves while its local variables are still in sight.
+  local -p; printf '\\0'
+} >|${quoted(saved)}
+declare -F >|${quoted(names)}
+mapfile -t __glovebox_names <${quoted(names)}
+for __glovebox_line in "\${__glovebox_names[@]}"; do
+  printf '%s\\0' "$__glovebox_line"
+  declare -f -- "\${__glovebox_line##* }"
+  printf '\\0'
+done >>${quoted(saved)}
+printf '%s' ${quoted(nonce)} >>${quoted(saved)}
+return $__glovebox_status
+`;
+}
+
+/**
+ * The same for a POSIX `sh`, as one script: it restores, reads the command from `text` and saves. Functions and plain
+ * variables are not carried, and an EXIT trap of a command that ends with `exit` takes the place of ours.
+ */
+export function posixScript(state: ShellState, text: string, saved: string, nonce: string): string {
+  return `{ printf 500 >|/proc/self/oom_score_adj; } 2>/dev/null
+${state.variables.map((item) => item.text).join("\n")}
+cd -- ${quoted(state.cwd)} || cd /
+umask ${state.umask}
+__glovebox_save() {
+  __glovebox_status=$?
+  {
+    pwd; printf '\\0'
+    umask; printf '\\0'
+    export -p; printf '\\0\\0\\0\\0'
+    printf '%s' ${quoted(nonce)}
+  } >|${quoted(saved)} 2>/dev/null
+  return $__glovebox_status
+}
+trap __glovebox_save 0
+true
+. ${quoted(text)}
+__glovebox_save
+exit $__glovebox_status
+`;
+}
