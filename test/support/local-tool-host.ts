@@ -1,5 +1,5 @@
-import { descendantScope } from "../../src/toolhost/shell/process-scope.ts";
 import { ToolHost } from "../../src/toolhost/serve.ts";
+import { descendantScope } from "../../src/toolhost/shell/process-scope.ts";
 
 // The real tool host on this machine, without a container around it: for tests of everything but the wall.
 new ToolHost({

@@ -1,0 +1,121 @@
+import { spawn } from "node:child_process";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { uuidv7 } from "../../src/core/ids.ts";
+import { VERSION } from "../../src/core/version.ts";
+import { BUILT_IN_POLICY, type PolicyLimits } from "../../src/policy/policy.ts";
+import { connectEngine, type Engine } from "../../src/sandbox/engine.ts";
+import type { Sandbox, SandboxEvent } from "../../src/sandbox/sandbox.ts";
+import { dockerProvider } from "../../src/session/docker-provider.ts";
+import { homeOf, workspaceId } from "../../src/session/home.ts";
+import { planMounts } from "../../src/workspace/mount-plan.ts";
+import { openWorkspace } from "../../src/workspace/workspace.ts";
+
+export const packageRoot = join(import.meta.dirname, "../..");
+export const cliPath = join(packageRoot, "dist/bin/glovebox.mjs");
+
+export function connect(): Promise<Engine> {
+  return connectEngine({ env: process.env, home: homedir(), uid: process.getuid?.() });
+}
+
+export type OpenOptions = { image?: string; limits?: Partial<PolicyLimits>; secretHashes?: string[] };
+
+/** A real sandbox on the engine of this machine, as a session opens it. */
+export async function openSandbox(
+  root: string,
+  options: OpenOptions = {},
+): Promise<{ sandbox: Sandbox; events: SandboxEvent[] }> {
+  const workspace = await openWorkspace(root, {
+    userHome: homedir(),
+    gloveboxHome: homeOf(process.env, homedir()).root,
+  });
+  const events: SandboxEvent[] = [];
+  const open = dockerProvider({
+    env: process.env,
+    userHome: homedir(),
+    packageRoot,
+    cacheDir: homeOf(process.env, homedir()).cache,
+    version: VERSION,
+    image: options.image,
+    build: false,
+    commandEnv: {},
+    onProgress: () => undefined,
+    onReaped: () => undefined,
+  });
+  const sandbox = await open({
+    sessionId: uuidv7(),
+    workspaceId: workspaceId(workspace.root),
+    workspace,
+    plan: await planMounts(workspace.root, BUILT_IN_POLICY.readonly, BUILT_IN_POLICY.source),
+    limits: { ...BUILT_IN_POLICY.limits, ...options.limits },
+    secretHashes: options.secretHashes ?? [],
+    emit: (event) => {
+      events.push(event);
+      return Promise.resolve();
+    },
+    signal: new AbortController().signal,
+  });
+  return { sandbox, events };
+}
+
+/** A folder for one test: a workspace in it, and a home of glovebox's that shares only the images' cache. */
+export class Place implements AsyncDisposable {
+  readonly folder: string;
+  readonly root: string;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+    this.root = join(folder, "repo");
+  }
+
+  static async create(): Promise<Place> {
+    const place = new Place(await mkdtemp(join(tmpdir(), "glovebox-e2e-")));
+    await mkdir(place.root);
+    return place;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+export type Ended = { code: number; stdout: string; stderr: string };
+export type CliOptions = {
+  cwd?: string;
+  env?: Record<string, string | undefined>;
+  input?: string;
+  signal?: AbortSignal;
+};
+
+/** A started command line, as a user would start it, with a clean environment. */
+export function startCli(args: readonly string[], { cwd, env = {}, input }: CliOptions = {}) {
+  const child = spawn(process.execPath, [cliPath, ...args], {
+    cwd: cwd ?? tmpdir(),
+    env: {
+      PATH: process.env["PATH"],
+      HOME: process.env["HOME"],
+      DOCKER_HOST: process.env["DOCKER_HOST"],
+      ...env,
+    } as NodeJS.ProcessEnv,
+    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+  });
+  if (input !== undefined) child.stdin?.end(input);
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.on("data", (chunk: Buffer) => {
+    stdout += chunk.toString();
+  });
+  child.stderr?.on("data", (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, signal) => resolve({ code: code ?? (signal ? -1 : 0), stdout, stderr }));
+  });
+  return { child, ended, stderr: () => stderr, stdout: () => stdout };
+}
+
+export function cli(args: readonly string[], options: CliOptions = {}): Promise<Ended> {
+  return startCli(args, options).ended;
+}
