@@ -16,7 +16,7 @@ export type ContainerSpec = {
   user: { uid: number; gid: number };
   mounts: readonly Mount[];
   /** Files of ours on the host, mounted over the image's. */
-  identity: { passwd: string; group: string; empty: string };
+  identity: { passwd: string; group: string };
   runtimeVolume: string;
   /** The idle program, inside the runtime volume. */
   idlePath: string;
@@ -42,7 +42,8 @@ export function createOptions(spec: ContainerSpec): Docker.ContainerCreateOption
     // A bare name removes the image's variable.
     Env: spec.imageEnv.map(variableName),
     Entrypoint: [spec.idlePath],
-    Cmd: ["infinity"],
+    // Not empty, or an engine would put the image's command there; the idle program takes no argument.
+    Cmd: ["idle"],
     WorkingDir: "/",
     Healthcheck: { Test: ["NONE"] },
     StopSignal: "SIGKILL",
@@ -123,8 +124,6 @@ function mounts(spec: ContainerSpec): Docker.MountSettings[] {
   const files: Mount[] = [
     { source: identity.passwd, target: "/etc/passwd", readOnly: true },
     { source: identity.group, target: "/etc/group", readOnly: true },
-    // The loader of our own programs would read it too: an image could load code into the tool host.
-    { source: identity.empty, target: "/etc/ld.so.preload", readOnly: true },
   ];
   return [...spec.mounts, ...files]
     .map(bind)

@@ -13,23 +13,20 @@ const MAX_RESTARTS = 5;
 export type DockerSandboxOptions = {
   engine: Engine;
   plan: BoxPlan;
-  facts: Omit<SandboxFacts, "containerId" | "controls" | "readyMs">;
+  facts: Omit<SandboxFacts, "containerId" | "controls">;
   /** Awaited before the sandbox goes on. */
   emit: (event: SandboxEvent) => Promise<void>;
 };
 
 /** Opens a sandbox on a container engine. @throws as {@link Box.start}. */
 export async function openDockerSandbox(options: DockerSandboxOptions): Promise<Sandbox> {
-  const startedAt = performance.now();
-  const box = await Box.start(options.engine, options.plan);
-  const sandbox = new DockerSandbox(options, box, performance.now() - startedAt);
+  const sandbox = new DockerSandbox(options, await Box.start(options.engine, options.plan));
   await sandbox.announce();
   return sandbox;
 }
 
 class DockerSandbox implements Sandbox {
   readonly #options: DockerSandboxOptions;
-  readonly #readyMs: number;
   #box: Box;
   #restarts = 0;
   #replaced = false;
@@ -38,15 +35,14 @@ class DockerSandbox implements Sandbox {
   /** One recovery serves every call that was lost with the same connection. */
   #recovery: { of: ToolHostConnection; words: Promise<string> } | undefined;
 
-  constructor(options: DockerSandboxOptions, box: Box, readyMs: number) {
+  constructor(options: DockerSandboxOptions, box: Box) {
     this.#options = options;
     this.#box = box;
-    this.#readyMs = readyMs;
   }
 
   get facts(): SandboxFacts {
     const { controls, container } = this.#box;
-    return { ...this.#options.facts, containerId: container.docker.id, controls, readyMs: Math.round(this.#readyMs) };
+    return { ...this.#options.facts, containerId: container.docker.id, controls };
   }
 
   get failure(): GloveboxError | undefined {
@@ -54,7 +50,7 @@ class DockerSandbox implements Sandbox {
   }
 
   async announce(): Promise<void> {
-    await this.#emit("started", { ready_ms: Math.round(this.#readyMs), degraded: this.#options.facts.degraded });
+    await this.#emit("started", { degraded: this.#options.facts.degraded });
     await this.#emit("selftest", this.#box.controls);
   }
 

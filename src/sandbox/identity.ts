@@ -34,8 +34,7 @@ export async function identityFiles(
 ): Promise<ContainerSpec["identity"]> {
   const passwd = passwdFor(contents.passwd, user, contents.shell?.path ?? "/bin/sh");
   const group = groupFor(contents.group, user.gid);
-  const [passwdFile, groupFile, empty] = await Promise.all([passwd, group, ""].map((text) => keep(text, cacheDir)));
-  return { passwd: passwdFile ?? "", group: groupFile ?? "", empty: empty ?? "" };
+  return { passwd: await keep(passwd, cacheDir), group: await keep(group, cacheDir) };
 }
 
 async function keep(text: string, cacheDir: string): Promise<string> {

@@ -5,6 +5,7 @@ import tar from "tar-stream";
 import { writeAtomically } from "../core/atomic-file.ts";
 import { GloveboxError } from "../core/errors.ts";
 import { isJsonObject } from "../core/json.ts";
+import { statusOf } from "./engine-status.ts";
 import { LABELS } from "./labels.ts";
 
 /** What must be known of an image's files before a container of it is made. */
@@ -103,8 +104,12 @@ async function readText(container: Docker.Container, path: string): Promise<stri
 }
 
 async function exists(container: Docker.Container, path: string): Promise<boolean> {
-  return container.infoArchive({ path }).then(
-    () => true,
-    () => false,
-  );
+  try {
+    // An answer whose body is not read keeps its connection, and the process, for minutes.
+    ((await container.infoArchive({ path })) as NodeJS.ReadableStream).resume();
+    return true;
+  } catch (error) {
+    if (statusOf(error) === 404) return false;
+    throw error;
+  }
 }

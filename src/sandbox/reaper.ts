@@ -12,6 +12,8 @@ export type Reaped = { removed: Removed[]; problems: string[] };
 
 /** A container this young may belong to a session that is still starting it. */
 const YOUNG_SECONDS = 60;
+/** No build and no probe of ours takes this long. */
+const HELPER_SECONDS = 1800;
 
 /**
  * Removes the containers of sessions whose controller is gone, and their volumes. Never touches what has no label of
@@ -38,9 +40,11 @@ async function reapContainer(docker: Docker, info: Docker.ContainerInfo, reaped:
 }
 
 async function isAlive(container: Docker.Container, info: Docker.ContainerInfo): Promise<boolean> {
+  // A build or a probe has no owner's label; it is short, or somebody's long build.
+  if (info.Labels[LABELS.session] === undefined) return ageOf(info.Created) < HELPER_SECONDS;
   const state = await stateOf(info.Labels);
   if (state !== "unknown") return state === "alive";
-  if (isYoung(info.Created)) return true;
+  if (ageOf(info.Created) < YOUNG_SECONDS) return true;
   const inspected = await orMissing(container.inspect());
   // The engine lists an exec only while it runs, and ours ends with its controller.
   return (inspected?.ExecIDs ?? []).length > 0;
@@ -55,7 +59,7 @@ async function reapVolumes(docker: Docker, reaped: Reaped): Promise<void> {
 async function reapVolume(docker: Docker, info: Docker.VolumeInspectInfo, reaped: Reaped): Promise<void> {
   try {
     const state = await stateOf(info.Labels);
-    if (state === "alive" || (state === "unknown" && isYoung(createdAt(info)))) return;
+    if (state === "alive" || (state === "unknown" && ageOf(createdAt(info)) < YOUNG_SECONDS)) return;
     await docker.getVolume(info.Name).remove();
     reaped.removed.push({ kind: "volume", name: info.Name, session: info.Labels[LABELS.session] });
   } catch (error) {
@@ -68,8 +72,8 @@ function createdAt(info: Docker.VolumeInspectInfo): number {
   return "CreatedAt" in info ? Date.parse(String(info.CreatedAt)) / 1000 : 0;
 }
 
-function isYoung(createdSeconds: number): boolean {
-  return Date.now() / 1000 - createdSeconds < YOUNG_SECONDS;
+function ageOf(createdSeconds: number): number {
+  return Date.now() / 1000 - createdSeconds;
 }
 
 async function stateOf(labels: Record<string, string>): Promise<"alive" | "dead" | "unknown"> {

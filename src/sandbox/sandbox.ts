@@ -24,7 +24,6 @@ export type SandboxFacts = {
   controls: Control[];
   /** Weaker than meant, with the reason, and allowed all the same: `running as root`. */
   degraded: string[];
-  readyMs: number;
 };
 
 /** What happens to a sandbox while a session has it; becomes a record of the log. */

@@ -132,7 +132,7 @@ function resultOf(options: RunOnceOptions, recorder: Recorder, done: Done & { to
     },
     timing: {
       total_ms: Math.round(done.totalMs),
-      sandbox_ready_ms: session?.sandbox.facts.readyMs ?? null,
+      sandbox_ready_ms: session?.readyMs ?? null,
       model_ms: report?.modelMs ?? 0,
       tool_ms: tally.toolMs,
     },

@@ -44,22 +44,29 @@ export type RunReport = RunEnd & { usedSeconds: number; modelMs: number };
 export class Session {
   readonly sandbox: Sandbox;
   readonly policyHash: string;
+  /** From the start of opening to the first possible call. */
+  readonly readyMs: number;
   readonly #options: SessionOptions;
   readonly #journal: Journal;
   readonly #gate: ToolGate;
   readonly #system: string;
 
-  private constructor(options: SessionOptions, parts: { sandbox: Sandbox; journal: Journal; system: string }) {
+  private constructor(
+    options: SessionOptions,
+    parts: { sandbox: Sandbox; journal: Journal; system: string; readyMs: number },
+  ) {
     this.#options = options;
     this.sandbox = parts.sandbox;
     this.#journal = parts.journal;
     this.#system = parts.system;
+    this.readyMs = parts.readyMs;
     this.policyHash = hashOf(options.policy);
     this.#gate = new ToolGate(options);
   }
 
   /** Opens the sandbox and writes down what the model will be told. @throws GloveboxError, nothing left behind. */
   static async open(options: SessionOptions): Promise<Session> {
+    const startedAt = performance.now();
     const { workspace, policy, recorder } = options;
     const plan = await planMounts(workspace.root, policy.readonly, policy.source);
     const sandbox = await options.openSandbox({
@@ -92,7 +99,7 @@ export class Session {
       const journal = new Journal(recorder);
       await journal.append({ type: "policy", hash: hashOf(policy), source: policy.source });
       await journal.append({ type: "system", text: system, tools: toolOffers() });
-      return new Session(options, { sandbox, journal, system });
+      return new Session(options, { sandbox, journal, system, readyMs: Math.round(performance.now() - startedAt) });
     } catch (error) {
       await sandbox.close().catch(() => undefined);
       throw error;

@@ -35,7 +35,6 @@ export class LocalSandbox implements Sandbox {
       gid: process.getgid?.() ?? 0,
       controls: [],
       degraded: [],
-      readyMs: 0,
     };
   }
 

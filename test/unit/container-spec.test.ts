@@ -35,7 +35,7 @@ describe("the container", () => {
     ["gains no privilege by setuid", host.SecurityOpt, ["no-new-privileges:true"]],
     ["has a read-only root", host.ReadonlyRootfs, true],
     ["shares no memory with others", host.IpcMode, "private"],
-    ["sees its own cgroups only", host.CgroupnsMode, "private"],
+    ["sees its own cgroups only", Reflect.get(host, "CgroupnsMode"), "private"],
     ["shares no process or name namespace", [host.PidMode, host.UTSMode], ["", ""]],
     ["reaps its orphans", host.Init, true],
     ["has no device", host.Devices, []],
@@ -44,7 +44,7 @@ describe("the container", () => {
     [
       "runs our idle program, whatever the image starts",
       [options.Entrypoint, options.Cmd],
-      [["/opt/glovebox/bin/idle"], ["infinity"]],
+      [["/opt/glovebox/bin/idle"], ["idle"]],
     ],
     ["has no health check", options.Healthcheck, { Test: ["NONE"] }],
     ["does not use the image's working directory", options.WorkingDir, "/"],
@@ -72,18 +72,17 @@ describe("the container", () => {
   });
 
   it("mounts the workspace by objects, so that every name works, then what is ours", () => {
-    expect(host.Mounts?.slice(0, 5)).toEqual([
+    expect(host.Mounts?.slice(0, 4)).toEqual([
       bind("/home/ann/re:po, x", "/home/ann/re:po, x", false),
       bind("/home/ann/re:po, x/.git", "/home/ann/re:po, x/.git", true),
       bind("/c/passwd", "/etc/passwd", true),
       bind("/c/group", "/etc/group", true),
-      bind("/c/empty", "/etc/ld.so.preload", true),
     ]);
   });
 
   it("mounts the runtime read-only and gives the image's volumes volumes of ours, none anonymous", () => {
     expect(
-      host.Mounts?.slice(5).map(({ Type, Source, Target, ReadOnly, VolumeOptions }) => ({
+      host.Mounts?.slice(4).map(({ Type, Source, Target, ReadOnly, VolumeOptions }) => ({
         Type,
         Source,
         Target,

@@ -14,7 +14,7 @@ export function sampleSpec(changes: Partial<ContainerSpec> = {}): ContainerSpec 
       { source: "/home/ann/re:po, x", target: "/home/ann/re:po, x", readOnly: false },
       { source: "/home/ann/re:po, x/.git", target: "/home/ann/re:po, x/.git", readOnly: true },
     ],
-    identity: { passwd: "/c/passwd", group: "/c/group", empty: "/c/empty" },
+    identity: { passwd: "/c/passwd", group: "/c/group" },
     runtimeVolume: "glovebox-runtime-1",
     idlePath: "/opt/glovebox/bin/idle",
     imageVolumes: [

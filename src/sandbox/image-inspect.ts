@@ -1,0 +1,81 @@
+import type { ImageInspectInfo } from "dockerode";
+import { GloveboxError } from "../core/errors.ts";
+import type { Engine } from "./engine.ts";
+import { orMissing } from "./engine-status.ts";
+import type { ImageProgress } from "./image-build.ts";
+
+/** What an image brings along, of which the sandbox takes away most. */
+export type ImageDetails = {
+  ref: string;
+  id: string;
+  /** `NAME@sha256:…`, when the image came from a registry. */
+  digest: string | undefined;
+  /** `NAME=value`, in the image's order. */
+  env: string[];
+  /** Paths the image declares as volumes. */
+  volumes: string[];
+  user: string;
+  entrypoint: string[];
+  cmd: string[];
+  hasHealthcheck: boolean;
+  architecture: string;
+  workingDir: string;
+};
+
+export type InspectOptions = { onProgress?: (event: ImageProgress) => void; signal?: AbortSignal };
+
+/** Any image, pulled when the engine does not have it. Throws `IMAGE_MISSING`, `IMAGE_UNUSABLE`. */
+export async function inspectImage(engine: Engine, ref: string, options: InspectOptions = {}): Promise<ImageDetails> {
+  const found = (await inspectLocal(engine, ref)) ?? (await pullAndInspect(engine, ref, options));
+  const problem = unusable(engine, ref, found);
+  if (problem) throw problem;
+  return detailsOf(ref, found);
+}
+
+async function inspectLocal(engine: Engine, ref: string): Promise<ImageInspectInfo | undefined> {
+  return await orMissing(engine.docker.getImage(ref).inspect());
+}
+
+async function pullAndInspect(engine: Engine, ref: string, { onProgress, signal }: InspectOptions) {
+  const { pullImage } = await import("./image-pull.ts");
+  const step = `Image ${ref}`;
+  await pullImage(engine, ref, { step, onProgress: onProgress ?? (() => undefined), signal });
+  return await engine.docker.getImage(ref).inspect();
+}
+
+const ENGINE_NAMES = { x64: "amd64", arm64: "arm64" } as const;
+
+function unusable(engine: Engine, ref: string, { Os, Architecture }: ImageInspectInfo): GloveboxError | undefined {
+  const expected = ENGINE_NAMES[engine.architecture];
+  if (Os === "linux" && Architecture === expected) return undefined;
+  return new GloveboxError(
+    "IMAGE_UNUSABLE",
+    `Image \`${ref}\` is for ${Os}/${Architecture}, the engine runs linux/${expected}`,
+    {
+      hint: `Choose an image that is made for linux/${expected}`,
+    },
+  );
+}
+
+/** Pure: the details from the engine's answer. An image without a configuration has none of them. */
+export function detailsOf(ref: string, info: ImageInspectInfo): ImageDetails {
+  const config: Partial<ImageInspectInfo["Config"]> = info.Config ?? {};
+  const test = config.Healthcheck?.Test ?? [];
+  return {
+    ref,
+    id: info.Id,
+    digest: info.RepoDigests?.[0],
+    env: config.Env ?? [],
+    volumes: Object.keys(config.Volumes ?? {}),
+    user: config.User ?? "",
+    entrypoint: asList(config.Entrypoint),
+    cmd: config.Cmd ?? [],
+    hasHealthcheck: test.length > 0 && test[0] !== "NONE",
+    architecture: info.Architecture,
+    workingDir: config.WorkingDir || "/",
+  };
+}
+
+function asList(value: string | string[] | null | undefined): string[] {
+  return typeof value === "string" ? [value] : (value ?? []);
+}

@@ -1,0 +1,58 @@
+import { join } from "node:path";
+import { GloveboxError, messageOf } from "../core/errors.ts";
+import type { Engine } from "./engine.ts";
+import type { BuildContext, ImageProgress } from "./image-build.ts";
+import { findPlanned, type ImageSet, isWhole } from "./image-find.ts";
+import { type ImageInputs, type ImagePlan, readPlan, requireBundle } from "./image-plan.ts";
+
+export type { BaseImage, ImageSet, RuntimeVolume } from "./image-find.ts";
+export type { ImageInputs } from "./image-plan.ts";
+
+export type EnsureOptions = {
+  /** For the package managers that a build asks; only what they need is passed on. */
+  env: NodeJS.ProcessEnv;
+  /** False: what is missing is an error (`IMAGE_MISSING`). */
+  build: boolean;
+  onProgress?: (event: ImageProgress) => void;
+  signal?: AbortSignal;
+};
+
+/** What of ours the engine has already, in one round trip; what is absent, half-made or out of date is left out. */
+export async function findImages(engine: Engine, inputs: ImageInputs): Promise<Partial<ImageSet>> {
+  return await findPlanned(engine, inputs, readPlan(inputs, engine.architecture));
+}
+
+/**
+ * Everything a sandbox needs, built when it is missing. Throws `IMAGE_MISSING`, `IMAGE_BUILD_FAILED`, `ENGINE_FAILED`,
+ * and `ABORTED` after `signal`.
+ */
+export async function ensureImages(engine: Engine, inputs: ImageInputs, options: EnsureOptions): Promise<ImageSet> {
+  const plan = readPlan(inputs, engine.architecture);
+  const found = await findPlanned(engine, inputs, plan);
+  if (isWhole(found)) return found;
+  requireBundle(plan);
+  await makeAlone(plan, engine, inputs, options).catch((cause) => {
+    throw asBuildFailure(cause, options.signal);
+  });
+  const built = await findPlanned(engine, inputs, plan);
+  if (isWhole(built)) return built;
+  throw new GloveboxError("IMAGE_BUILD_FAILED", "The images were built, but the engine does not show them");
+}
+
+/** Builders are loaded here only: on most starts there is nothing to build. */
+async function makeAlone(plan: ImagePlan, engine: Engine, inputs: ImageInputs, options: EnsureOptions): Promise<void> {
+  const [{ makeMissing }, { withLock }] = await Promise.all([import("./image-make.ts"), import("./image-lock.ts")]);
+  const onProgress = options.onProgress ?? (() => undefined);
+  const context: BuildContext = { engine, inputs, env: options.env, onProgress, signal: options.signal };
+  const onWait = ({ pid }: { pid: number }) =>
+    onProgress({ step: "Waiting", line: `Process ${pid} is building the images` });
+  const lock = { signal: options.signal, onWait };
+  await withLock(join(inputs.cacheDir, "images.lock"), lock, () => makeMissing(plan, context, options.build));
+}
+
+function asBuildFailure(cause: unknown, signal: AbortSignal | undefined): GloveboxError {
+  if (signal?.aborted) return new GloveboxError("ABORTED", "Building the images was cancelled", { cause });
+  if (cause instanceof GloveboxError) return cause;
+  const hint = "Run it again; `glovebox doctor` tells whether the engine is well";
+  return new GloveboxError("IMAGE_BUILD_FAILED", `Building the images failed: ${messageOf(cause)}`, { hint, cause });
+}
