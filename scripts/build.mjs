@@ -81,6 +81,7 @@ export function cliOptions(entry, outdir) {
     chunkNames: "chunks/[name]-[hash]",
     splitting: true,
     target: "node20",
+    minify: true,
     banner,
     plugins: [lazyParts],
   };
