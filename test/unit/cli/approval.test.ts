@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { personAt } from "../../../src/cli/approval-prompt.ts";
+import { parseAnswer, questionLines, showBlanks } from "../../../src/cli/approval-question.ts";
+import { NO_PAINT } from "../../../src/cli/paint.ts";
+import { Printer } from "../../../src/cli/printer.ts";
+import { Screen } from "../../../src/cli/screen.ts";
+import { type FakeIo, fakeIo } from "./fake-io.ts";
+
+const question = {
+  callId: "c1",
+  tool: "bash",
+  args: { command: "git push\nrm x", timeout: 5 },
+  effects: [],
+  rule: "flag/approve",
+  grant: "exactly this command",
+};
+
+function person(io: FakeIo, onInterrupt = (): void => undefined) {
+  const screen = new Screen({ out: new Printer(io.stdout), err: io.stderr, paint: NO_PAINT });
+  return personAt({ io, screen, paint: NO_PAINT, onInterrupt });
+}
+
+describe("the question", () => {
+  it("shows the complete arguments, the rule, and what always would cover", () => {
+    expect(questionLines(question, NO_PAINT)).toEqual([
+      "Allow bash?",
+      "  command:",
+      "  │ git push",
+      "  │ rm x",
+      "  timeout: 5",
+      'rule flag/approve; "always" covers exactly this command, until the session ends',
+    ]);
+  });
+
+  it("marks long blanks, so that nothing is pushed off the screen", () => {
+    expect(showBlanks(`ls${" ".repeat(120)}; rm -rf x`)).toBe("ls␣×120; rm -rf x");
+    expect(showBlanks(`a${"\u3000".repeat(20)}b`)).toBe("a␣×20b");
+    expect(showBlanks(`a${"\t".repeat(30)}b`)).toBe("a⇥×30b");
+    expect(showBlanks(`a${"\n".repeat(60)}b`)).toBe("a\n(59 empty lines)\nb");
+    expect(showBlanks("a    b\n\nc")).toBe("a    b\n\nc");
+  });
+});
+
+describe("an answer", () => {
+  it.each([
+    ["y", { type: "yes", scope: "call" }],
+    [" YES ", { type: "yes", scope: "call" }],
+    ["a", { type: "yes", scope: "session" }],
+    ["always", { type: "yes", scope: "session" }],
+    ["n", { type: "no", reason: null }],
+    ["", { type: "no", reason: null }],
+    ["yes, but not now", { type: "no", reason: "yes, but not now" }],
+  ])("%j", (line, answer) => {
+    expect(parseAnswer(line)).toEqual(answer);
+  });
+});
+
+describe("a person", () => {
+  it("is absent without a terminal: piped input is never consent (O-CLI-01)", () => {
+    const io = fakeIo();
+    expect(person(io)).toBeUndefined();
+    io.stdin.isTTY = true;
+    expect(person(io)).toBeUndefined();
+  });
+
+  function atTerminal(): FakeIo {
+    const io = fakeIo();
+    io.stdin.isTTY = true;
+    io.stderr.isTTY = true;
+    return io;
+  }
+
+  it("answers at the terminal; what was typed before the question counts for nothing", async () => {
+    const io = atTerminal();
+    io.stdin.write("y\n");
+    const answer = person(io)?.ask(question, new AbortController().signal);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    io.stdin.write("rather not\r");
+    expect(await answer).toEqual({ type: "no", reason: "rather not" });
+  });
+
+  it("who closes the input has said no", async () => {
+    const io = atTerminal();
+    const answer = person(io)?.ask(question, new AbortController().signal);
+    setTimeout(() => io.stdin.end(), 100);
+    expect(await answer).toEqual({ type: "no", reason: null });
+  });
+
+  it("who presses Ctrl-C has said no and means the run", async () => {
+    const io = atTerminal();
+    let interrupted = 0;
+    const answer = person(io, () => interrupted++)?.ask(question, new AbortController().signal);
+    setTimeout(() => io.stdin.write("\u0003"), 100);
+    expect(await answer).toEqual({ type: "no", reason: null });
+    expect(interrupted).toBe(1);
+  });
+
+  it("is no longer asked when the run is aborted", async () => {
+    const io = atTerminal();
+    const controller = new AbortController();
+    const answer = person(io)?.ask(question, controller.signal);
+    setTimeout(() => controller.abort(), 100);
+    expect(await answer).toEqual({ type: "no", reason: null });
+  });
+});
