@@ -86,14 +86,9 @@ async function connect(socket: NodeJS.ReadWriteStream, { streams, terminal, sign
   const { stdin, stdout, stderr } = streams;
   if (stdin) stdin.pipe(socket);
   else socket.end();
-  if (terminal) socket.on("data", (bytes: Buffer) => pass(bytes, socket, stdout));
-  else {
-    const to = (sink: NodeJS.WritableStream) => (bytes: Buffer) => {
-      pass(bytes, socket, sink);
-      return true;
-    };
-    demultiplex(socket, { stdout: to(stdout), stderr: to(stderr) });
-  }
+  const toStdout = passTo(stdout, socket);
+  if (terminal) socket.on("data", toStdout);
+  else demultiplex(socket, { stdout: toStdout, stderr: passTo(stderr, socket) });
   await new Promise<void>((resolve) => {
     for (const event of ["end", "close", "error"]) socket.on(event, () => resolve());
     signal.addEventListener("abort", () => resolve(), { once: true });
@@ -103,11 +98,20 @@ async function connect(socket: NodeJS.ReadWriteStream, { streams, terminal, sign
   stdin?.pause();
 }
 
-/** A reader that is slow slows the command, and memory stays as it is. */
-function pass(bytes: Buffer, source: NodeJS.ReadableStream, sink: NodeJS.WritableStream): void {
-  if (sink.write(bytes)) return;
-  source.pause();
-  sink.once("drain", () => source.resume());
+/** A reader that is slow slows the command, and memory stays as it is. Says true, as it pauses `source` itself. */
+function passTo(sink: NodeJS.WritableStream, source: NodeJS.ReadableStream): (bytes: Buffer) => true {
+  let isWaiting = false;
+  return (bytes) => {
+    const hasRoom = sink.write(bytes);
+    if (hasRoom || isWaiting) return true;
+    isWaiting = true;
+    source.pause();
+    sink.once("drain", () => {
+      isWaiting = false;
+      source.resume();
+    });
+    return true;
+  };
 }
 
 function followSize(exec: Docker.Exec, { size, onResize }: Terminal, until: AbortSignal): void {

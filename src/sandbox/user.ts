@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { chown, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeAtomically } from "../core/atomic-file.ts";
 import { GloveboxError } from "../core/errors.ts";
@@ -25,8 +25,10 @@ export async function userInside(engine: Engine, host: User, options: UserOption
   const note = join(options.cacheDir, "users", `${engine.id.replace(/[^\w-]/g, "-")}-${host.uid}-${host.gid}`);
   const noted = parseUser(await readFile(note, "utf8").catch(() => ""));
   if (noted) return noted;
-  const probe = join(options.cacheDir, "users", "probe");
+  const probe = join(options.cacheDir, "users", `probe-${host.uid}-${host.gid}`);
   await writeAtomically(probe, "", 0o600);
+  // Only root can be asked to work for another user, and only root can make a file that is another's.
+  if (process.getuid?.() === 0) await chown(probe, host.uid, host.gid);
   const seen = parseUser(await look(engine, probe, options));
   if (!seen || seen.uid === OVERFLOW_ID) {
     throw new GloveboxError(

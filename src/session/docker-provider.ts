@@ -35,7 +35,11 @@ export type DockerProviderOptions = {
   onProgress: (words: string) => void;
   /** What an earlier session had left and was removed at this start. */
   onReaped: (reaped: Reaped) => void;
+  /** What a sandbox was made from, for a command that runs beside its tool host. */
+  onOpened?: (opened: Opened) => void;
 };
+
+export type Opened = { engine: Engine; plan: BoxPlan };
 
 /** Seconds without a frame after which a tool host ends itself: six of the controller's pings. */
 const IDLE_SECONDS = 30;
@@ -63,6 +67,7 @@ async function open(engine: Engine, options: DockerProviderOptions, request: San
   const prepared = await prepare(engine, options, request, { runtime, image });
   const facts = { ref: image.ref, digest: image.digest ?? image.id };
   request.signal.throwIfAborted();
+  options.onOpened?.({ engine, plan: prepared.plan });
   return openDockerSandbox({
     engine,
     plan: prepared.plan,
@@ -171,7 +176,8 @@ function invokingUser(workspace: User): User {
 }
 
 function degradations(engine: Engine, user: User, refusedEnv: readonly string[]): string[] {
-  const root = user.uid === 0 && !engine.isRootless ? ["commands run as root, without any capability"] : [];
+  const isHostRoot = user.uid === 0 && !engine.isRootless && !engine.isRemapped;
+  const root = isHostRoot ? ["commands run as root, without any capability"] : [];
   const env = refusedEnv.length > 0 ? [`the image's ${refusedEnv.join(", ")} is not set`] : [];
   return [...root, ...env];
 }
