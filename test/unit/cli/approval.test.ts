@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { personAt } from "../../../src/cli/approval-prompt.ts";
 import { parseAnswer, questionLines, showBlanks } from "../../../src/cli/approval-question.ts";
 import { NO_PAINT } from "../../../src/cli/paint.ts";
@@ -70,11 +70,15 @@ describe("a person", () => {
     return io;
   }
 
+  function asked(io: FakeIo): Promise<void> {
+    return vi.waitFor(() => expect(io.stderr.text).toContain("or why not"));
+  }
+
   it("answers at the terminal; what was typed before the question counts for nothing", async () => {
     const io = atTerminal();
     io.stdin.write("y\n");
     const answer = person(io)?.ask(question, new AbortController().signal);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await asked(io);
     io.stdin.write("rather not\r");
     expect(await answer).toEqual({ type: "no", reason: "rather not" });
   });
@@ -82,7 +86,8 @@ describe("a person", () => {
   it("who closes the input has said no", async () => {
     const io = atTerminal();
     const answer = person(io)?.ask(question, new AbortController().signal);
-    setTimeout(() => io.stdin.end(), 100);
+    await asked(io);
+    io.stdin.end();
     expect(await answer).toEqual({ type: "no", reason: null });
   });
 
@@ -90,7 +95,8 @@ describe("a person", () => {
     const io = atTerminal();
     let interrupted = 0;
     const answer = person(io, () => interrupted++)?.ask(question, new AbortController().signal);
-    setTimeout(() => io.stdin.write("\u0003"), 100);
+    await asked(io);
+    io.stdin.write("\u0003");
     expect(await answer).toEqual({ type: "no", reason: null });
     expect(interrupted).toBe(1);
   });
@@ -99,7 +105,8 @@ describe("a person", () => {
     const io = atTerminal();
     const controller = new AbortController();
     const answer = person(io)?.ask(question, controller.signal);
-    setTimeout(() => controller.abort(), 100);
+    await asked(io);
+    controller.abort();
     expect(await answer).toEqual({ type: "no", reason: null });
   });
 });

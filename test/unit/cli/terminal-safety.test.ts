@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { questionLines } from "../../../src/cli/approval-question.ts";
 import { NO_PAINT } from "../../../src/cli/paint.ts";
 import { Printer } from "../../../src/cli/printer.ts";
@@ -12,7 +12,11 @@ import { fakeIo } from "./fake-io.ts";
 
 const HOSTILE = "a\u001b]52;c;cm0gLXJm\u0007\u001b[2J\u009b31m\u202e\u200b\u2066\rz";
 // Whatever is not printable, a newline, or a colour of ours.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this pattern is for
 const ACTIVE = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b]/;
+// How the screen takes back what it has drawn.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this pattern is for
+const ERASE = /\r\x1b\[2K(\x1b\[1A\x1b\[2K)*/g;
 
 const stamp = { seq: 1, id: "00000000", ts: "2026-01-01T00:00:00.000Z", mono: 1, parent_id: null };
 const call = { type: "tool_call" as const, id: "c1", name: HOSTILE, arguments: JSON.stringify({ path: HOSTILE }) };
@@ -68,17 +72,21 @@ describe("escape sequences act on no terminal (O-SEC-03)", () => {
     expect(io.stdout.text).toContain("a\\x1b]52;c;cm0gLXJm\\x07\\x1b[2J\\x9b31m\\u202e\\u200b\\u2066\\x0dz");
   });
 
-  it("in the live output of a command on a terminal", async () => {
+  it("in the live output of a command on a terminal", () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
     const io = fakeIo();
     io.stderr.isTTY = true;
     const screen = new Screen({ out: new Printer(io.stdout), err: io.stderr, paint: NO_PAINT });
     screen.begin("bash");
     screen.output(`${HOSTILE}\n`);
-    await new Promise((resolve) => setTimeout(resolve, 1300));
+    vi.advanceTimersByTime(900);
+    expect(io.stderr.text).toBe("");
+    vi.advanceTimersByTime(400);
     const drawn = io.stderr.text;
     screen.end();
+    vi.useRealTimers();
     expect(drawn).toContain("\\x1b]52");
-    expect(drawn.replace(/\r\u001b\[2K(\u001b\[1A\u001b\[2K)*/g, "")).not.toMatch(ACTIVE);
+    expect(drawn.replace(ERASE, "")).not.toMatch(ACTIVE);
   });
 
   it("in a transcript", () => {

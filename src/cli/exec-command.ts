@@ -1,0 +1,68 @@
+import { GloveboxError } from "../core/errors.ts";
+import { visibleLine } from "../core/visible.ts";
+import type { Terminal } from "../sandbox/attach.ts";
+import { execInSandbox } from "../session/exec.ts";
+import { surroundingsOf } from "../session/surroundings.ts";
+import type { Io } from "./io.ts";
+import { watched } from "./watch.ts";
+
+export type ExecFlags = { workspace?: string; image?: string; build: boolean };
+
+/** `glovebox exec`: gives the command's exit code. */
+export function execCommand(command: readonly string[], flags: ExecFlags, io: Io): Promise<number> {
+  const { stdin, stdout, stderr } = io;
+  const isInteractive = stdin.isTTY === true && stdout.isTTY === true && stderr.isTTY === true;
+  if (command.length === 0 && !isInteractive) {
+    throw new GloveboxError("NOT_A_TERMINAL", "A shell needs a terminal, and there is none", {
+      hint: "Name a command: `glovebox exec -- npm test`",
+    });
+  }
+  return watched(io, async ({ screen, view, interruption }) => {
+    screen.begin("starting the sandbox");
+    let leaveRaw = (): void => undefined;
+    try {
+      return await execInSandbox(
+        {
+          command,
+          workspace: flags.workspace ?? ".",
+          image: flags.image,
+          build: flags.build,
+          // A terminal's input goes to a command only together with its output.
+          streams: { stdin: stdin.isTTY && !isInteractive ? undefined : stdin, stdout, stderr },
+          terminal: isInteractive ? terminalOf(io) : undefined,
+          onProgress: (words) => view.progress(words),
+          onReaped: (reaped) => view.reaped(reaped),
+          onReady: (degraded) => {
+            screen.end();
+            for (const words of degraded) screen.line(`! weaker than meant: ${visibleLine(words)}`);
+            if (isInteractive) leaveRaw = enterRaw(io);
+          },
+          signal: interruption.signal,
+        },
+        surroundingsOf(io.env, io.secrets, io),
+      );
+    } finally {
+      leaveRaw();
+    }
+  });
+}
+
+/** Keys go to the command as they are, Ctrl-C too. */
+function enterRaw({ stdin }: Io): () => void {
+  stdin.setRawMode?.(true);
+  return () => {
+    stdin.setRawMode?.(false);
+    stdin.pause();
+  };
+}
+
+function terminalOf({ stdout, env }: Io): Terminal {
+  return {
+    type: env["TERM"] || "xterm",
+    size: () => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 }),
+    onResize: (changed, signal) => {
+      stdout.on("resize", changed);
+      signal.addEventListener("abort", () => stdout.off("resize", changed), { once: true });
+    },
+  };
+}

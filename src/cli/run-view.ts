@@ -1,0 +1,154 @@
+import type { SessionEvent } from "../core/events.ts";
+import { isJsonObject } from "../core/json.ts";
+import { type ToolCallPart, textOf, toolCallsOf } from "../core/messages.ts";
+import { clip } from "../core/truncate.ts";
+import { visible, visibleLine } from "../core/visible.ts";
+import type { Reaped } from "../sandbox/reaper.ts";
+import type { Paint } from "./paint.ts";
+import type { Screen } from "./screen.ts";
+import { mainArgument, toolRow } from "./tool-row.ts";
+import { durationWords } from "./words.ts";
+
+export type RunViewOptions = {
+  screen: Screen;
+  paint: Paint;
+  /** Print the assistant's words to stdout; false where stdout is for a program. */
+  words: boolean;
+};
+
+/** Shows a run to a person as it happens. */
+export class RunView {
+  readonly #options: RunViewOptions;
+  readonly #calls = new Map<string, ToolCallPart>();
+  #step = "";
+  /** The present response has sent words, so its entry does not print them again. */
+  #streamed = false;
+
+  constructor(options: RunViewOptions) {
+    this.#options = options;
+  }
+
+  /** A build or a pull goes on; without a terminal each step is one line. */
+  progress(words: string): void {
+    const { screen, paint } = this.#options;
+    const line = visibleLine(words);
+    const step = line.split(": ", 1)[0] ?? line;
+    if (step === this.#step) return screen.rename(line);
+    this.#step = step;
+    screen.begin(line);
+    screen.line(paint("dim", `${step} …`));
+  }
+
+  reaped({ removed, problems }: Reaped): void {
+    for (const { kind, name, session } of removed) {
+      const whose = session ? ` of session ${visibleLine(session)}, which is gone` : " of a session that is gone";
+      this.#note(`removed ${kind} ${visibleLine(name)}${whose}`);
+    }
+    for (const problem of problems) this.#note(`could not remove ${visibleLine(problem)}`);
+  }
+
+  event(event: SessionEvent): void {
+    const { screen } = this.#options;
+    switch (event.type) {
+      case "session":
+        return this.#starting();
+      case "sandbox":
+        return this.#sandbox(event.event, event.detail);
+      case "request_started":
+        this.#streamed = false;
+        return screen.begin("waiting for the model");
+      case "text_delta":
+        return this.#words(event.text);
+      case "retry_wait":
+        return this.#retry(event);
+      case "assistant":
+        return this.#assistant(event);
+      case "call_started":
+        return this.#begin(event.call_id);
+      case "tool_output":
+        return screen.output(event.text);
+      case "tool_result":
+        screen.end();
+        return screen.line(toolRow(this.#calls.get(event.call_id), event, screen.columns, this.#options.paint));
+      case "status":
+        return screen.rename(visibleLine(event.text));
+      case "run_end":
+        return screen.end();
+      case "system":
+      case "user":
+      case "run_started":
+      case "request_failed":
+      case "call_prepared":
+      case "approval":
+      case "usage":
+      case "policy":
+      case "reasoning_delta":
+      case "tool_end":
+        return;
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #starting(): void {
+    const { screen, paint } = this.#options;
+    if (!screen.isTerminal) screen.line(paint("dim", "starting the sandbox …"));
+    screen.begin("starting the sandbox");
+  }
+
+  #words(text: string): void {
+    if (!this.#options.words) return;
+    this.#streamed = true;
+    this.#options.screen.words(visible(text));
+  }
+
+  #assistant({ content }: Extract<SessionEvent, { type: "assistant" }>): void {
+    const { screen, words } = this.#options;
+    screen.end();
+    for (const call of toolCallsOf(content)) this.#calls.set(call.id, call);
+    if (!words) return;
+    if (!this.#streamed) screen.words(visible(textOf(content)));
+    screen.endWords();
+  }
+
+  #begin(callId: string): void {
+    const call = this.#calls.get(callId);
+    if (call) this.#options.screen.begin(`${visibleLine(call.name)} ${clip(mainArgument(call), 300)}`);
+  }
+
+  #retry({ delay_ms: delay, message }: Extract<SessionEvent, { type: "retry_wait" }>): void {
+    const { screen } = this.#options;
+    if (this.#streamed) {
+      screen.endWords();
+      this.#note("the words above are void: the model's response broke off");
+      this.#streamed = false;
+    }
+    this.#note(`retrying in ${durationWords(delay)}: ${visibleLine(message)}`);
+    screen.begin("waiting to try the model again");
+  }
+
+  #sandbox(event: Extract<SessionEvent, { type: "sandbox" }>["event"], detail: unknown): void {
+    const facts = isJsonObject(detail) ? detail : {};
+    switch (event) {
+      case "started":
+        this.#options.screen.end();
+        for (const words of Array.isArray(facts["degraded"]) ? facts["degraded"] : []) {
+          this.#note(`weaker than meant: ${visibleLine(String(words))}`);
+        }
+        return;
+      case "lost":
+        return this.#note(`the sandbox was lost: its container ${visibleLine(String(facts["container"]))}`);
+      case "toolhost_restarted":
+        return this.#note("the tool host was ended by a call and has been started again");
+      case "selftest":
+      case "ended":
+        return;
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #note(text: string): void {
+    this.#options.screen.line(`${this.#options.paint("yellow", "!")} ${text}`);
+  }
+}

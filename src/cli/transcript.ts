@@ -1,0 +1,135 @@
+import { type ToolCallPart, textOf, toolCallsOf } from "../core/messages.ts";
+import { clip } from "../core/truncate.ts";
+import { visible, visibleLine } from "../core/visible.ts";
+import type { EventLine, HistoryItem, SessionSummary } from "../session/history.ts";
+import type { Paint } from "./paint.ts";
+import { toolRow } from "./tool-row.ts";
+import { countWords, timeWords } from "./words.ts";
+
+/** Lines of a result that are shown; `--json` has all. */
+const RESULT_LINES = 12;
+const RESULT_CHARS = 400;
+
+export type TranscriptOptions = { columns: number; paint: Paint };
+
+/** A session as a person reads it, item by item. Everything in it is harmless on a terminal. */
+export class Transcript {
+  readonly #summary: SessionSummary;
+  readonly #options: TranscriptOptions;
+  readonly #calls = new Map<string, ToolCallPart>();
+
+  constructor(summary: SessionSummary, options: TranscriptOptions) {
+    this.#summary = summary;
+    this.#options = options;
+  }
+
+  lines(item: HistoryItem): string[] {
+    switch (item.type) {
+      case "header":
+        return this.#heading();
+      case "event":
+        return this.#event(item.event);
+      case "torn":
+        return ["", this.#note(`the last line was cut off by a crash (${item.bytes} bytes) and is not shown`)];
+      default:
+        return item satisfies never;
+    }
+  }
+
+  #heading(): string[] {
+    const { paint } = this.#options;
+    const { header, outcome, turns, toolCalls } = this.#summary;
+    const figures = `${outcome.replace("_", " ")}, ${countWords(turns, "turn")}, ${countWords(toolCalls, "call")}`;
+    return [
+      paint("bold", `Session ${header.id}`),
+      `${timeWords(new Date(header.created_at))}  ${visibleLine(header.cwd)}  glovebox ${visibleLine(header.app_version)}`,
+      figures,
+    ];
+  }
+
+  #event(event: EventLine): string[] {
+    const { paint } = this.#options;
+    switch (event.type) {
+      case "user":
+        return ["", ...block(event.content).map((line) => `${paint("cyan", ">")} ${line}`)];
+      case "assistant":
+        return this.#assistant(event);
+      case "tool_result":
+        return this.#result(event);
+      case "approval":
+        return [this.#note(approvalWords(event))];
+      case "request_failed":
+        return [this.#note(`request failed: ${visibleLine(event.error.message)}`)];
+      case "sandbox":
+        return this.#sandbox(event);
+      case "run_end":
+        return ["", ...runEndLines(event, paint)];
+      case "system":
+      case "run_started":
+      case "request_started":
+      case "call_prepared":
+      case "call_started":
+      case "usage":
+      case "policy":
+        return [];
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #assistant({ content, stop_reason: reason }: Extract<EventLine, { type: "assistant" }>): string[] {
+    const parts = content.flatMap((part) => (part.type === "reasoning" ? [] : [part]));
+    for (const call of toolCallsOf(parts)) this.#calls.set(call.id, call);
+    const words = textOf(parts).trimEnd();
+    const isUsual = reason === "stop" || reason === "tool_use";
+    return [
+      ...(words ? ["", ...block(words)] : []),
+      ...(isUsual ? [] : [this.#note(`the response ended with ${visibleLine(reason)}`)]),
+    ];
+  }
+
+  #result(event: Extract<EventLine, { type: "tool_result" }>): string[] {
+    const { columns, paint } = this.#options;
+    const text = event.content.map((part) => (part.type === "text" ? part.text : `(image, ${part.mime})`)).join("");
+    const all = block(text.trimEnd());
+    const shown = all.slice(0, RESULT_LINES).map((line) => paint("dim", `    ${clip(line, RESULT_CHARS)}`));
+    const left = all.length - shown.length;
+    const more = left > 0 ? [paint("dim", `    … ${countWords(left, "more line")}`)] : [];
+    return [toolRow(this.#calls.get(event.call_id), event, columns, paint), ...shown, ...more];
+  }
+
+  #sandbox({ event, image, detail }: Extract<EventLine, { type: "sandbox" }>): string[] {
+    switch (event) {
+      case "started":
+        return [`sandbox of ${visibleLine(image)}`];
+      case "lost":
+      case "toolhost_restarted":
+        return [this.#note(`sandbox ${event.replace("_", " ")}: ${visibleLine(clip(JSON.stringify(detail), 300))}`)];
+      case "selftest":
+      case "ended":
+        return [];
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #note(text: string): string {
+    return `${this.#options.paint("yellow", "!")} ${text}`;
+  }
+}
+
+function block(text: string): string[] {
+  return visible(text).split("\n");
+}
+
+function approvalWords({ decision, by, scope, reason }: Extract<EventLine, { type: "approval" }>): string {
+  const who = { person: "a person", flag: "`--approve`", nobody: "nobody there", grant: "an earlier always" }[by];
+  const reach = decision === "yes" && scope === "session" ? ", for the session" : "";
+  return `approval: ${decision} (${who}${reach})${reason ? `: ${visibleLine(reason)}` : ""}`;
+}
+
+function runEndLines({ outcome, error }: Extract<EventLine, { type: "run_end" }>, paint: Paint): string[] {
+  const end = paint(outcome === "completed" ? "green" : "yellow", outcome);
+  if (!error) return [end];
+  return [`${end}: ${visibleLine(error.message)}`, ...(error.hint ? [`  ${visibleLine(error.hint)}`] : [])];
+}

@@ -1,0 +1,72 @@
+import { uuidv7 } from "../core/ids.ts";
+import { VERSION } from "../core/version.ts";
+import { BUILT_IN_POLICY } from "../policy/policy.ts";
+import { type AttachStreams, attach, type Terminal } from "../sandbox/attach.ts";
+import type { Reaped } from "../sandbox/reaper.ts";
+import { planMounts } from "../workspace/mount-plan.ts";
+import { openWorkspace } from "../workspace/workspace.ts";
+import { dockerProvider, type Opened } from "./docker-provider.ts";
+import { workspaceId } from "./home.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+export type ExecSettings = {
+  /** Empty: an interactive shell, which needs a terminal. */
+  command: readonly string[];
+  /** A folder, relative to the current one. */
+  workspace: string;
+  image: string | undefined;
+  /** Build a missing image of ours. */
+  build: boolean;
+  streams: AttachStreams;
+  terminal: Terminal | undefined;
+  onProgress: (words: string) => void;
+  onReaped: (reaped: Reaped) => void;
+  /** The sandbox is ready and the command about to start. */
+  onReady: (degraded: readonly string[]) => void;
+  /** Aborting ends the command with its container. */
+  signal: AbortSignal;
+};
+
+/**
+ * One command in the sandbox a session would have, without a session; gives its exit code. The container is removed
+ * before it resolves. @throws GloveboxError when there is no sandbox, and what `signal` aborts with.
+ */
+export async function execInSandbox(settings: ExecSettings, surroundings: Surroundings): Promise<number> {
+  const { secrets, home, userHome } = surroundings;
+  const workspace = await openWorkspace(settings.workspace, { userHome, gloveboxHome: home.root });
+  const plan = await planMounts(workspace.root, BUILT_IN_POLICY.readonly, BUILT_IN_POLICY.source);
+  let opened: Opened | undefined;
+  const provide = providerOf(settings, surroundings, (value) => {
+    opened = value;
+  });
+  const sandbox = await provide({
+    sessionId: uuidv7(),
+    workspaceId: workspaceId(workspace.root),
+    workspace,
+    plan,
+    limits: BUILT_IN_POLICY.limits,
+    secretHashes: secrets.hashes(),
+    emit: () => Promise.resolve(),
+    signal: settings.signal,
+  });
+  try {
+    settings.signal.throwIfAborted();
+    if (!opened) throw new Error("The provider did not say what it opened");
+    const { engine, plan: box } = opened;
+    settings.onReady(sandbox.facts.degraded);
+    const container = engine.docker.getContainer(sandbox.facts.containerId);
+    return await attach(container, { hello: box.hello, user: box.spec.user }, settings);
+  } finally {
+    await sandbox.close();
+  }
+}
+
+function providerOf(
+  settings: ExecSettings,
+  { env, userHome, packageRoot, home }: Surroundings,
+  onOpened: (opened: Opened) => void,
+): ReturnType<typeof dockerProvider> {
+  const { image, build, onProgress, onReaped } = settings;
+  const place = { env, userHome, packageRoot, cacheDir: home.cache, version: VERSION };
+  return dockerProvider({ ...place, image, build, commandEnv: {}, onProgress, onReaped, onOpened });
+}
