@@ -4,8 +4,6 @@ import { syntheticResult, type ToolResult } from "../core/tool-result.ts";
 import { type CallDeps, performCall } from "./call.ts";
 import type { LimitReached } from "./limits.ts";
 
-export type CallCounts = { total: number; errors: number; denied: number; synthetic: number };
-
 export type GroupStop = { why: "aborted" } | { why: "limit"; limit: LimitReached };
 
 export type GroupOptions = {
@@ -25,9 +23,10 @@ export async function runCallGroup(
 ): Promise<void> {
   for (const call of calls) {
     const stopped = stop();
-    const startedAt = performance.now();
+    // The run's own clock: it stands still while a person is asked.
+    const before = deps.clock.usedSeconds;
     const result = stopped ? notRun(stopped) : await performCall(call, deps, signal);
-    await settle(call, result, deps, performance.now() - startedAt);
+    await settle(call, result, deps, (deps.clock.usedSeconds - before) * 1000);
   }
 }
 

@@ -41,11 +41,13 @@ export class Secret {
 /** The credentials of this process by the name of their variable. */
 export class Secrets {
   readonly #byName: ReadonlyMap<string, Secret>;
+  readonly #forms: readonly string[];
   readonly #pattern: RegExp | undefined;
 
   constructor(values: Readonly<Record<string, string>> = {}) {
     this.#byName = new Map(Object.entries(values).map(([name, value]) => [name, new Secret(value)]));
-    this.#pattern = patternOf(Object.values(values));
+    this.#forms = allForms(Object.values(values));
+    this.#pattern = patternOf(this.#forms);
   }
 
   get(name: string): Secret | undefined {
@@ -58,6 +60,11 @@ export class Secrets {
    */
   mask(text: string): string {
     return this.#pattern ? text.replace(this.#pattern, MASK) : text;
+  }
+
+  /** How many characters at the end of `text` could be the beginning of a secret that goes on in the next piece. */
+  beginningAtEnd(text: string): number {
+    return Math.max(0, ...this.#forms.map((form) => overlap(text, form)));
   }
 
   /** SHA-256 of each value in hex, to look for a secret elsewhere without holding it. */
@@ -78,12 +85,22 @@ export function takeSecrets(env: Record<string, string | undefined>): Secrets {
   return new Secrets(values);
 }
 
-function patternOf(values: string[]): RegExp | undefined {
+/** Longest first: of two secrets that begin alike, the rest of the longer one must not stay behind. */
+function allForms(values: string[]): string[] {
   const forms = new Set(values.filter((value) => value.length >= SHORTEST_MASKED).flatMap(formsOf));
-  if (forms.size === 0) return undefined;
-  // Longest first: of two secrets that begin alike, the rest of the longer one must not stay behind.
-  const alternatives = [...forms].toSorted((a, b) => b.length - a.length).map(escapeForPattern);
-  return new RegExp(alternatives.join("|"), "g");
+  return [...forms].toSorted((a, b) => b.length - a.length);
+}
+
+function patternOf(forms: readonly string[]): RegExp | undefined {
+  return forms.length === 0 ? undefined : new RegExp(forms.map(escapeForPattern).join("|"), "g");
+}
+
+/** The length of the longest end of `text` that is a beginning of `form`, and not all of it. */
+function overlap(text: string, form: string): number {
+  for (let length = Math.min(text.length, form.length - 1); length > 0; length--) {
+    if (form.startsWith(text.slice(-length))) return length;
+  }
+  return 0;
 }
 
 function formsOf(value: string): string[] {

@@ -39,6 +39,9 @@ const PROFILES: readonly Profile[] = [
   },
 ];
 
+/** The variables a key can come from, the preferred first. */
+export const MODEL_KEYS: readonly string[] = PROFILES.map(({ keyName }) => keyName);
+
 /**
  * The model a person means. Loads the packages it needs and no others (openai: 45 ms, yaml: 25 ms). Throws
  * `CREDENTIALS_MISSING`, `CREDENTIALS_REJECTED`, `USAGE`, `CONFIG_INVALID` or `SCRIPT_INVALID`. Does not retry.

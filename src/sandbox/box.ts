@@ -5,7 +5,7 @@ import type { Control, Hello, SelfTestExpectation } from "../protocol/messages.t
 import { startToolHost, type ToolHostExec } from "./channel.ts";
 import { inspectEnd, removeContainer, type StartedContainer, startContainer } from "./container.ts";
 import type { ContainerSpec } from "./container-spec.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine } from "./engine/engine.ts";
 import { createImageVolumes, removeVolumes } from "./image-volumes.ts";
 import { ToolHostConnection } from "./tool-host-connection.ts";
 

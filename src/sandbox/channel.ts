@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import type Docker from "dockerode";
 import { tailBytes } from "../core/truncate.ts";
 import type { User } from "./identity.ts";
-import { RUNTIME_PATHS } from "./runtime-paths.ts";
+import { RUNTIME_PATHS } from "./images/runtime-paths.ts";
 import type { ChannelStreams } from "./tool-host-connection.ts";
 
 /** A tool host started by one exec; its stdin and stdout are the channel. */

@@ -5,7 +5,7 @@ import { clip, headBytes } from "../core/truncate.ts";
 import { visibleLine } from "../core/visible.ts";
 import { demultiplex } from "./channel.ts";
 import { type ContainerSpec, createOptions } from "./container-spec.ts";
-import { orMissing, statusOf } from "./engine-status.ts";
+import { orMissing, statusOf } from "./engine/status.ts";
 
 /** What the container itself prints is kept up to here: enough for the reason of an early death. */
 const FIRST_OUTPUT_BYTES = 4 * 1024;

@@ -3,7 +3,7 @@ import { syntheticResult, type ToolResult } from "../core/tool-result.ts";
 import type { Outcome } from "../protocol/messages.ts";
 import { Box, type BoxPlan } from "./box.ts";
 import { type ContainerEnd, inspectEnd } from "./container.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine } from "./engine/engine.ts";
 import type { CallOptions, Sandbox, SandboxCall, SandboxEvent, SandboxFacts } from "./sandbox.ts";
 import { lost, type ToolHostConnection } from "./tool-host-connection.ts";
 

@@ -5,7 +5,7 @@ import tar from "tar-stream";
 import { writeAtomically } from "../core/atomic-file.ts";
 import { GloveboxError } from "../core/errors.ts";
 import { isJsonObject } from "../core/json.ts";
-import { statusOf } from "./engine-status.ts";
+import { statusOf } from "./engine/status.ts";
 import { LABELS } from "./labels.ts";
 
 /** What must be known of an image's files before a container of it is made. */

@@ -1,7 +1,7 @@
 import type Docker from "dockerode";
 import { shortId } from "../core/ids.ts";
 import type { ContainerSpec } from "./container-spec.ts";
-import { statusOf } from "./engine-status.ts";
+import { statusOf } from "./engine/status.ts";
 
 /** More than any honest image declares; beyond it a path gets a tmpfs, which hides the image's content there. */
 const MAX_VOLUMES = 16;

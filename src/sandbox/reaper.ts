@@ -1,7 +1,7 @@
 import type Docker from "dockerode";
 import { messageOf } from "../core/errors.ts";
 import { removeContainer } from "./container.ts";
-import { orMissing, statusOf } from "./engine-status.ts";
+import { orMissing, statusOf } from "./engine/status.ts";
 import { LABELS } from "./labels.ts";
 import { ownerState, parseOwner } from "./owner.ts";
 

@@ -4,11 +4,11 @@ import { writeAtomically } from "../core/atomic-file.ts";
 import { GloveboxError } from "../core/errors.ts";
 import { demultiplex } from "./channel.ts";
 import { removeContainer } from "./container.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine } from "./engine/engine.ts";
 import type { User } from "./identity.ts";
+import { RUNTIME_PATHS } from "./images/runtime-paths.ts";
 import { LABELS } from "./labels.ts";
 import { RUNTIME_ROOT } from "./places.ts";
-import { RUNTIME_PATHS } from "./runtime-paths.ts";
 
 export type UserOptions = { imageId: string; runtimeVolume: string; version: string; cacheDir: string };
 

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { EXIT, GloveboxError, toGloveboxError } from "../core/errors.ts";
 import { shortId, uuidv7 } from "../core/ids.ts";
 import { VERSION } from "../core/version.ts";
-import { chooseModel } from "../model/choose.ts";
+import { chooseModel, MODEL_KEYS } from "../model/choose.ts";
 import { BUILT_IN_POLICY } from "../policy/policy.ts";
-import { connectEngine, type Engine } from "../sandbox/engine.ts";
-import { findImages } from "../sandbox/images.ts";
+import { connectEngine, type Engine } from "../sandbox/engine/engine.ts";
+import { findImages } from "../sandbox/images/images.ts";
 import { planMounts } from "../workspace/mount-plan.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
 import { dockerProvider } from "./docker-provider.ts";
@@ -146,11 +146,9 @@ async function openAndClose(folder: string, surroundings: Surroundings, options:
   ];
 }
 
-const KEYS = ["OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"];
-
 /** A missing model is no fault of the machine: `--model scripted:FILE` needs none. */
 async function model({ env, secrets, cwd }: Surroundings): Promise<Finding> {
-  const keys = KEYS.filter((name) => secrets.get(name) !== undefined);
+  const keys = MODEL_KEYS.filter((name) => secrets.get(name) !== undefined);
   const set = [...keys, ...(env["OPENAI_BASE_URL"] ? ["OPENAI_BASE_URL"] : [])];
   try {
     const { provider, id } = await chooseModel({ env, secrets, cwd });

@@ -1,7 +1,7 @@
 import { VERSION } from "../core/version.ts";
-import { connectEngine, type Engine } from "../sandbox/engine.ts";
-import { type BuiltItem, listImages, removeStaleRuntimes } from "../sandbox/image-list.ts";
-import { ensureImages, type ImageSet } from "../sandbox/images.ts";
+import { connectEngine, type Engine } from "../sandbox/engine/engine.ts";
+import { ensureImages, type ImageSet } from "../sandbox/images/images.ts";
+import { type BuiltItem, listImages, removeStaleRuntimes } from "../sandbox/images/list.ts";
 import { type Reaped, type Removed, reap } from "../sandbox/reaper.ts";
 import { progressWords } from "./docker-provider.ts";
 import type { Surroundings } from "./surroundings.ts";

@@ -2,6 +2,7 @@ import type { EventSink } from "../agent/journal.ts";
 import type { Fact, LiveEvent, SessionEvent, SessionHeader } from "../core/events.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { wellFormed } from "../core/truncate.ts";
+import { LiveMask } from "./live-mask.ts";
 import { SessionLog } from "./log.ts";
 import { Tally } from "./tally.ts";
 
@@ -17,12 +18,14 @@ export type RecorderOptions = {
 export class Recorder implements EventSink {
   readonly #log: SessionLog;
   readonly #options: RecorderOptions;
+  readonly #live: LiveMask;
   /** What the facts so far add up to. */
   readonly tally = new Tally();
 
   private constructor(log: SessionLog, options: RecorderOptions) {
     this.#log = log;
     this.#options = options;
+    this.#live = new LiveMask(options.secrets);
   }
 
   /** Creates the log. @throws GloveboxError `SESSION_WRITE_FAILED`. */
@@ -44,17 +47,37 @@ export class Recorder implements EventSink {
   async append(fact: Fact): Promise<Fact> {
     const clean = this.#clean(fact);
     const event = await this.#log.append(clean);
+    // What a piece held back belongs before the fact that ends its text.
+    if (fact.type === "assistant" || fact.type === "tool_result" || fact.type === "run_end") this.#flush();
     this.tally.add(clean);
     this.#options.onEvent(event);
     return clean;
   }
 
   show(event: LiveEvent): void {
-    this.#options.onEvent(this.#clean(event));
+    switch (event.type) {
+      case "text_delta":
+      case "reasoning_delta":
+      case "tool_output": {
+        const piece = this.#live.push(event);
+        if (piece) this.#options.onEvent(this.#clean(piece));
+        return;
+      }
+      case "tool_end":
+      case "retry_wait":
+      case "status":
+        return this.#options.onEvent(this.#clean(event));
+      default:
+        return event satisfies never;
+    }
   }
 
   close(): Promise<void> {
     return this.#log.close();
+  }
+
+  #flush(): void {
+    for (const piece of this.#live.flush()) this.#options.onEvent(this.#clean(piece));
   }
 
   #clean<T>(value: T): T {

@@ -67,12 +67,19 @@ async function openAndRun(options: RunOnceOptions, recorder: Recorder): Promise<
     error = report.error;
   } catch (thrown) {
     error = toGloveboxError(thrown);
+    await recordFailure(recorder, error, options.signal);
   }
   // The first cause is the one to report; a container that could not be removed is left to the next start.
   await session?.close().catch((thrown: unknown) => {
     error ??= toGloveboxError(thrown);
   });
   return { session, report, error };
+}
+
+/** A session that never got to run has its reason in its log all the same, if that can still be written. */
+async function recordFailure(recorder: Recorder, error: GloveboxError, signal: AbortSignal): Promise<void> {
+  const outcome = signal.aborted ? "aborted" : "failed";
+  await recorder.append({ type: "run_end", outcome, error: errorFact(error) }).catch(() => undefined);
 }
 
 function closeWhen(urgent: AbortSignal, session: Session): void {

@@ -324,7 +324,9 @@ describe("a run", () => {
       openSandbox: () => Promise.reject(new Error("no engine")),
     });
     expect(result).toMatchObject({ outcome: "failed", sandbox: null, error: { message: "no engine" } });
-    expect(await readLog(result)).toEqual([]);
+    expect(await readLog(result)).toMatchObject([
+      { type: "run_end", outcome: "failed", error: { message: "no engine" } },
+    ]);
   });
 
   it("closes its sandbox whatever happened", async () => {

@@ -7,13 +7,13 @@ import { pack } from "tar-fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GloveboxError } from "../../src/core/errors.ts";
 import { shortId } from "../../src/core/ids.ts";
-import { connectEngine, type Engine } from "../../src/sandbox/engine.ts";
-import { orMissing } from "../../src/sandbox/engine-status.ts";
-import { followStream } from "../../src/sandbox/image-build.ts";
-import { inspectImage } from "../../src/sandbox/image-inspect.ts";
-import { listImages } from "../../src/sandbox/image-list.ts";
-import { readPlan } from "../../src/sandbox/image-plan.ts";
-import { ensureImages, findImages, type ImageInputs, type ImageSet } from "../../src/sandbox/images.ts";
+import { connectEngine, type Engine } from "../../src/sandbox/engine/engine.ts";
+import { orMissing } from "../../src/sandbox/engine/status.ts";
+import { followStream } from "../../src/sandbox/images/build.ts";
+import { ensureImages, findImages, type ImageInputs, type ImageSet } from "../../src/sandbox/images/images.ts";
+import { inspectImage } from "../../src/sandbox/images/inspect.ts";
+import { listImages } from "../../src/sandbox/images/list.ts";
+import { readPlan } from "../../src/sandbox/images/plan.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** An image with an empty folder in it and nothing else. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { uuidv7 } from "../../src/core/ids.ts";
 import { VERSION } from "../../src/core/version.ts";
 import { BUILT_IN_POLICY, type PolicyLimits } from "../../src/policy/policy.ts";
-import { connectEngine, type Engine } from "../../src/sandbox/engine.ts";
+import { connectEngine, type Engine } from "../../src/sandbox/engine/engine.ts";
 import type { Sandbox, SandboxEvent } from "../../src/sandbox/sandbox.ts";
 import { dockerProvider } from "../../src/session/docker-provider.ts";
 import { homeOf, workspaceId } from "../../src/session/home.ts";

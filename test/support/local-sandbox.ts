@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -70,8 +71,10 @@ export class LocalSandbox implements Sandbox {
   }
 
   async close(): Promise<void> {
+    const ended = this.child.exitCode ?? this.child.signalCode ?? once(this.child, "exit");
     await this.#connection.shutdown(5_000);
     this.#connection.destroy();
+    await ended;
     await rm(this.#state, { recursive: true, force: true });
   }
 }

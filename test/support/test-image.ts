@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import type Docker from "dockerode";
 import tar from "tar-stream";
-import type { Engine } from "../../src/sandbox/engine.ts";
-import { readPlan } from "../../src/sandbox/image-plan.ts";
+import type { Engine } from "../../src/sandbox/engine/engine.ts";
+import { readPlan } from "../../src/sandbox/images/plan.ts";
 import { packageRoot } from "./engine.ts";
 
 /** The base image of this version, for a Dockerfile's `FROM`. */

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { GloveboxError } from "../../src/core/errors.ts";
-import { defaultSockets, findCandidates, formatAddress, parseAddress } from "../../src/sandbox/engine-endpoint.ts";
-import { parseFacts } from "../../src/sandbox/engine-facts.ts";
-import { defaultsFailure, namedFailure } from "../../src/sandbox/engine-failure.ts";
+import { defaultSockets, findCandidates, formatAddress, parseAddress } from "../../src/sandbox/engine/endpoint.ts";
+import { parseFacts } from "../../src/sandbox/engine/facts.ts";
+import { defaultsFailure, namedFailure } from "../../src/sandbox/engine/failure.ts";
 
 describe("parseAddress", () => {
   it.each([

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { GloveboxError } from "../../src/core/errors.ts";
-import { connectEngine } from "../../src/sandbox/engine.ts";
+import { connectEngine } from "../../src/sandbox/engine/engine.ts";
 
 /** The two answers of an engine that a connection needs, on a unix socket. */
 class FakeEngine {

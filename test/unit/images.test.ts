@@ -2,12 +2,12 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { isNodeFile } from "../../src/sandbox/image-base.ts";
-import { childEnv, forSuite, parseLines, parseStanzas } from "../../src/sandbox/image-host.ts";
-import { withLock } from "../../src/sandbox/image-lock.ts";
-import { type PlanFiles, planImages } from "../../src/sandbox/image-plan.ts";
-import { splitRef } from "../../src/sandbox/image-pull.ts";
-import { ARCHITECTURES } from "../../src/sandbox/runtime-paths.ts";
+import { isNodeFile } from "../../src/sandbox/images/base.ts";
+import { childEnv, forSuite, parseLines, parseStanzas } from "../../src/sandbox/images/host.ts";
+import { withLock } from "../../src/sandbox/images/lock.ts";
+import { type PlanFiles, planImages } from "../../src/sandbox/images/plan.ts";
+import { splitRef } from "../../src/sandbox/images/pull.ts";
+import { ARCHITECTURES } from "../../src/sandbox/images/runtime-paths.ts";
 
 const pins = Buffer.from(JSON.stringify({ debian: {}, node: {}, npm: {} }));
 

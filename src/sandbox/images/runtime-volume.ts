@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { VolumeInspectInfo } from "dockerode";
-import { shortId } from "../core/ids.ts";
-import type { Engine } from "./engine.ts";
-import { orMissing } from "./engine-status.ts";
-import type { ImageInputs } from "./image-plan.ts";
+import { shortId } from "../../core/ids.ts";
+import type { Engine } from "../engine/engine.ts";
+import { orMissing } from "../engine/status.ts";
+import type { ImageInputs } from "./plan.ts";
 
 /** Docker and Podman say when a volume was made; the types of dockerode leave it out. */
 export type VolumeInfo = VolumeInspectInfo & { CreatedAt?: string };

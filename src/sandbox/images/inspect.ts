@@ -1,8 +1,8 @@
 import type { ImageInspectInfo } from "dockerode";
-import { GloveboxError } from "../core/errors.ts";
-import type { Engine } from "./engine.ts";
-import { orMissing } from "./engine-status.ts";
-import type { ImageProgress } from "./image-build.ts";
+import { GloveboxError } from "../../core/errors.ts";
+import type { Engine } from "../engine/engine.ts";
+import { orMissing } from "../engine/status.ts";
+import type { ImageProgress } from "./build.ts";
 
 /** What an image brings along, of which the sandbox takes away most. */
 export type ImageDetails = {
@@ -37,7 +37,7 @@ async function inspectLocal(engine: Engine, ref: string): Promise<ImageInspectIn
 }
 
 async function pullAndInspect(engine: Engine, ref: string, { onProgress, signal }: InspectOptions) {
-  const { pullImage } = await import("./image-pull.ts");
+  const { pullImage } = await import("./pull.ts");
   const step = `Image ${ref}`;
   await pullImage(engine, ref, { step, onProgress: onProgress ?? (() => undefined), signal });
   return await engine.docker.getImage(ref).inspect();

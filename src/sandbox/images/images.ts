@@ -1,12 +1,12 @@
 import { join } from "node:path";
-import { GloveboxError, messageOf } from "../core/errors.ts";
-import type { Engine } from "./engine.ts";
-import type { BuildContext, ImageProgress } from "./image-build.ts";
-import { findPlanned, type ImageSet, isWhole } from "./image-find.ts";
-import { type ImageInputs, type ImagePlan, readPlan, requireBundle } from "./image-plan.ts";
+import { GloveboxError, messageOf } from "../../core/errors.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { BuildContext, ImageProgress } from "./build.ts";
+import { findPlanned, type ImageSet, isWhole } from "./find.ts";
+import { type ImageInputs, type ImagePlan, readPlan, requireBundle } from "./plan.ts";
 
-export type { BaseImage, ImageSet, RuntimeVolume } from "./image-find.ts";
-export type { ImageInputs } from "./image-plan.ts";
+export type { BaseImage, ImageSet, RuntimeVolume } from "./find.ts";
+export type { ImageInputs } from "./plan.ts";
 
 export type EnsureOptions = {
   /** For the package managers that a build asks; only what they need is passed on. */
@@ -41,7 +41,7 @@ export async function ensureImages(engine: Engine, inputs: ImageInputs, options:
 
 /** Builders are loaded here only: on most starts there is nothing to build. */
 async function makeAlone(plan: ImagePlan, engine: Engine, inputs: ImageInputs, options: EnsureOptions): Promise<void> {
-  const [{ makeMissing }, { withLock }] = await Promise.all([import("./image-make.ts"), import("./image-lock.ts")]);
+  const [{ makeMissing }, { withLock }] = await Promise.all([import("./make.ts"), import("./lock.ts")]);
   const onProgress = options.onProgress ?? (() => undefined);
   const context: BuildContext = { engine, inputs, env: options.env, onProgress, signal: options.signal };
   const onWait = ({ pid }: { pid: number }) =>

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { GloveboxError, systemCode } from "../core/errors.ts";
-import { isJsonObject, type JsonObject } from "../core/json.ts";
+import { GloveboxError, systemCode } from "../../core/errors.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
 
 /** An engine as the docker CLI's context store names it. */
 export type DockerContext = { name: string; host: string; tlsDir: string | undefined; verify: boolean };

@@ -1,5 +1,5 @@
-import { GloveboxError, messageOf, systemCode } from "../core/errors.ts";
-import { type EngineAddress, formatAddress } from "./engine-endpoint.ts";
+import { GloveboxError, messageOf, systemCode } from "../../core/errors.ts";
+import { type EngineAddress, formatAddress } from "./endpoint.ts";
 
 /** One address that did not answer, and why. */
 export type EngineFailure = { address: EngineAddress; cause: unknown };

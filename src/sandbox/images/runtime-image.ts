@@ -1,8 +1,8 @@
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { type BuildContext, buildImage, withScratch } from "./image-build.ts";
-import { writeHostFolder } from "./image-host.ts";
-import type { ImagePlan } from "./image-plan.ts";
+import { type BuildContext, buildImage, withScratch } from "./build.ts";
+import { writeHostFolder } from "./host.ts";
+import type { ImagePlan } from "./plan.ts";
 import { ARCHITECTURES } from "./runtime-paths.ts";
 
 /** Builds the runtime image, from programs of the base image; the tool host's bundle is not in it. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type Docker from "dockerode";
-import { GloveboxError } from "../core/errors.ts";
+import { GloveboxError } from "../../core/errors.ts";
 
 export type Architecture = "x64" | "arm64";
 

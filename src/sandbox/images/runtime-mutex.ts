@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { orMissing, statusOf } from "./engine-status.ts";
-import { type BuildContext, builderLabel, labelsOf } from "./image-build.ts";
+import { orMissing, statusOf } from "../engine/status.ts";
+import { type BuildContext, builderLabel, labelsOf } from "./build.ts";
 
 /** Filling takes a second or two; a container that stands for longer was left by a builder that died. */
 const STALE_MS = 60_000;

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import Docker from "dockerode";
-import type { EngineAddress } from "./engine-endpoint.ts";
+import type { EngineAddress } from "./endpoint.ts";
 
 /**
  * A client for `address`. Every option is given, also the empty ones: dockerode fills what is left out from

@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pack } from "tar-fs";
-import { GloveboxError } from "../core/errors.ts";
-import type { Engine } from "./engine.ts";
-import { orMissing } from "./engine-status.ts";
-import { type BuildContext, builderLabel, labelsOf, withScratch } from "./image-build.ts";
-import { type ImageInputs, type ImagePlan, requireBundle } from "./image-plan.ts";
-import { RUNTIME_ROOT } from "./places.ts";
+import { GloveboxError } from "../../core/errors.ts";
+import type { Engine } from "../engine/engine.ts";
+import { orMissing } from "../engine/status.ts";
+import { RUNTIME_ROOT } from "../places.ts";
+import { type BuildContext, builderLabel, labelsOf, withScratch } from "./build.ts";
+import { type ImageInputs, type ImagePlan, requireBundle } from "./plan.ts";
 import { COMPLETE_FILE, RUNTIME_PATHS } from "./runtime-paths.ts";
 import { inspectVolume, noteVolume } from "./runtime-volume.ts";
 

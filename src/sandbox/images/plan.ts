@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { GloveboxError, systemCode } from "../core/errors.ts";
-import type { Architecture } from "./engine-facts.ts";
+import { GloveboxError, systemCode } from "../../core/errors.ts";
+import type { Architecture } from "../engine/facts.ts";
 import { ARCHITECTURES } from "./runtime-paths.ts";
 
 /** Where the files of this package and of its cache are. */

@@ -1,10 +1,10 @@
 import { chmod, cp, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type BuildContext, buildImage, withScratch } from "./image-build.ts";
-import { ensureDebian } from "./image-debian.ts";
-import { writeHostFolder } from "./image-host.ts";
-import { fetchPackage, unpackPackage } from "./image-packages.ts";
-import type { ImagePlan } from "./image-plan.ts";
+import { type BuildContext, buildImage, withScratch } from "./build.ts";
+import { ensureDebian } from "./debian.ts";
+import { writeHostFolder } from "./host.ts";
+import { fetchPackage, unpackPackage } from "./packages.ts";
+import type { ImagePlan } from "./plan.ts";
 import { ARCHITECTURES } from "./runtime-paths.ts";
 
 /** Builds the base image under its name in the plan. */

@@ -1,5 +1,5 @@
-import type { Architecture } from "./engine-facts.ts";
-import { RUNTIME_ROOT } from "./places.ts";
+import type { Architecture } from "../engine/facts.ts";
+import { RUNTIME_ROOT } from "../places.ts";
 
 /** Programs and files of the runtime volume, as paths inside every container. */
 export type RuntimePaths = {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { GloveboxError } from "../core/errors.ts";
-import { readDockerContext } from "./engine-context.ts";
+import { GloveboxError } from "../../core/errors.ts";
+import { readDockerContext } from "./context.ts";
 
 /** Where an engine listens. `tlsDir` holds `ca.pem`, `cert.pem` and `key.pem`; undefined means plain HTTP. */
 export type EngineAddress =

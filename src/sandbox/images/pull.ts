@@ -1,7 +1,7 @@
-import { GloveboxError, messageOf } from "../core/errors.ts";
-import type { Engine } from "./engine.ts";
-import { statusOf } from "./engine-status.ts";
-import { followStream, type ImageProgress } from "./image-build.ts";
+import { GloveboxError, messageOf } from "../../core/errors.ts";
+import type { Engine } from "../engine/engine.ts";
+import { statusOf } from "../engine/status.ts";
+import { followStream, type ImageProgress } from "./build.ts";
 
 /** A pull that says nothing for this long is given up: registries are often behind proxies that swallow packets. */
 const IDLE_MS = 20_000;

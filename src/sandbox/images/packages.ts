@@ -6,9 +6,9 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { execa } from "execa";
 import { extract } from "tar-fs";
-import { GloveboxError, messageOf, systemCode } from "../core/errors.ts";
-import type { BuildContext } from "./image-build.ts";
-import { childEnv } from "./image-host.ts";
+import { GloveboxError, messageOf, systemCode } from "../../core/errors.ts";
+import type { BuildContext } from "./build.ts";
+import { childEnv } from "./host.ts";
 
 /** An npm package at one version; `integrity` as npm writes it (`sha512-…`). */
 export type PinnedPackage = { name: string; version: string; integrity: string };

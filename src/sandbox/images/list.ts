@@ -1,6 +1,6 @@
-import type { Engine } from "./engine.ts";
-import { statusOf } from "./engine-status.ts";
-import { type ImageInputs, readPlan } from "./image-plan.ts";
+import type { Engine } from "../engine/engine.ts";
+import { statusOf } from "../engine/status.ts";
+import { type ImageInputs, readPlan } from "./plan.ts";
 import type { VolumeInfo } from "./runtime-volume.ts";
 
 /** An image or volume that a build of ours made. `isCurrent`: this version uses it. */

@@ -1,6 +1,6 @@
-import type { Engine } from "./engine.ts";
-import { orMissing } from "./engine-status.ts";
-import type { ImageInputs, ImagePlan } from "./image-plan.ts";
+import type { Engine } from "../engine/engine.ts";
+import { orMissing } from "../engine/status.ts";
+import type { ImageInputs, ImagePlan } from "./plan.ts";
 import { RUNTIME_PATHS, type RuntimePaths } from "./runtime-paths.ts";
 import { inspectVolume, isNoted } from "./runtime-volume.ts";
 

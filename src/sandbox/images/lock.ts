@@ -2,8 +2,8 @@ import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { GloveboxError, systemCode } from "../core/errors.ts";
-import { shortId } from "../core/ids.ts";
+import { GloveboxError, systemCode } from "../../core/errors.ts";
+import { shortId } from "../../core/ids.ts";
 
 /** Who holds a lock. `started` tells a process from a later one with the same pid; empty where it cannot be known. */
 export type LockHolder = { pid: number; started: string; host: string };

@@ -2,11 +2,11 @@ import { rm } from "node:fs/promises";
 import { arch } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { GloveboxError, messageOf } from "../core/errors.ts";
-import { type BuildContext, followStream, imageLabelsOf, withScratch } from "./image-build.ts";
-import { childEnv, readAptSources } from "./image-host.ts";
-import type { ImagePlan } from "./image-plan.ts";
-import { hasImage, pullImage } from "./image-pull.ts";
+import { GloveboxError, messageOf } from "../../core/errors.ts";
+import { type BuildContext, followStream, imageLabelsOf, withScratch } from "./build.ts";
+import { childEnv, readAptSources } from "./host.ts";
+import type { ImagePlan } from "./plan.ts";
+import { hasImage, pullImage } from "./pull.ts";
 import { ARCHITECTURES } from "./runtime-paths.ts";
 
 const STEP = "Debian system";

@@ -1,9 +1,9 @@
 import type Docker from "dockerode";
-import { GloveboxError } from "../core/errors.ts";
-import { createClient } from "./engine-client.ts";
-import { type EngineAddress, findCandidates, formatAddress } from "./engine-endpoint.ts";
-import { type EngineFacts, readFacts } from "./engine-facts.ts";
-import { defaultsFailure, type EngineFailure, type FailureContext, namedFailure } from "./engine-failure.ts";
+import { GloveboxError } from "../../core/errors.ts";
+import { createClient } from "./client.ts";
+import { type EngineAddress, findCandidates, formatAddress } from "./endpoint.ts";
+import { type EngineFacts, readFacts } from "./facts.ts";
+import { defaultsFailure, type EngineFailure, type FailureContext, namedFailure } from "./failure.ts";
 
 /** A container engine that has answered. */
 export type Engine = EngineFacts & {

@@ -1,9 +1,9 @@
-import { GloveboxError } from "../core/errors.ts";
-import { orMissing } from "./engine-status.ts";
-import { buildBase } from "./image-base.ts";
-import { type BuildContext, cleanUp } from "./image-build.ts";
-import { findBase, findPlanned, isWhole } from "./image-find.ts";
-import type { ImagePlan } from "./image-plan.ts";
+import { GloveboxError } from "../../core/errors.ts";
+import { orMissing } from "../engine/status.ts";
+import { buildBase } from "./base.ts";
+import { type BuildContext, cleanUp } from "./build.ts";
+import { findBase, findPlanned, isWhole } from "./find.ts";
+import type { ImagePlan } from "./plan.ts";
 import { checkVolume, fillVolume } from "./runtime-fill.ts";
 import { buildRuntimeImage } from "./runtime-image.ts";
 import { withEngineMutex } from "./runtime-mutex.ts";

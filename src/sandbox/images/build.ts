@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { type Headers, pack } from "tar-fs";
-import { GloveboxError, messageOf } from "../core/errors.ts";
-import type { Engine } from "./engine.ts";
-import { statusOf } from "./engine-status.ts";
-import type { ImageInputs } from "./image-plan.ts";
+import { GloveboxError, messageOf } from "../../core/errors.ts";
+import type { Engine } from "../engine/engine.ts";
+import { statusOf } from "../engine/status.ts";
+import type { ImageInputs } from "./plan.ts";
 
 /** What a build is doing, for people: `step` is its name, `line` the last line it printed. */
 export type ImageProgress = { step: string; line?: string };
