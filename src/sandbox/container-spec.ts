@@ -1,5 +1,6 @@
 import type Docker from "dockerode";
-import { HOME, IDLE_USER, RUNTIME_ROOT, SELF_NAME } from "./places.ts";
+import { IDLE_USER } from "../core/idle-user.ts";
+import { HOME, RUNTIME_ROOT, SELF_NAME } from "./places.ts";
 
 /** A path from outside, as it is mounted. Both paths absolute; `source` resolved on the host, no link on the way. */
 export type Mount = { source: string; target: string; readOnly: boolean };

@@ -8,5 +8,3 @@ export const RUNTIME_ROOT = "/opt/glovebox";
 export const STATE_DIR = "/run/glovebox";
 /** The container's hostname. */
 export const SELF_NAME = "glovebox";
-/** User and group of the idle process; nobody's. */
-export const IDLE_USER = 65_532;

@@ -1,3 +1,5 @@
+import { statSync } from "node:fs";
+import { IDLE_USER } from "../../core/idle-user.ts";
 import { isOfOurUser, keyOf, listProcesses, type Proc } from "./process-table.ts";
 
 /** Decides which processes are the session's: what commands and jobs started, never the tool host or what holds it up. */
@@ -12,9 +14,10 @@ export type ProcessScope = {
 
 /**
  * The scope for a container of its own: the pid namespace is the oracle, so nothing escapes by `setsid`, a double fork
- * or a cleared environment. Elsewhere it would claim every process of the user.
+ * or a cleared environment. Throws anywhere else, where it would claim every process of the user.
  */
 export function namespaceScope(): ProcessScope {
+  requireContainer();
   const adopted = new Set<number>();
   return {
     adopt: (pid) => void adopted.add(pid),
@@ -28,6 +31,14 @@ export function namespaceScope(): ProcessScope {
       return all.filter((proc) => proc.pid > 1 && !spared.has(proc.pid) && isOfOurUser(proc.pid));
     },
   };
+}
+
+function requireContainer(): void {
+  const { uid } = statSync("/proc/1");
+  if (uid === IDLE_USER) return;
+  throw new Error(
+    `Process 1 belongs to uid ${uid}: this is no container of glovebox, and a tool host runs in nothing else`,
+  );
 }
 
 const POLL_MS = 20;

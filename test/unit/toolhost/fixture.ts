@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,6 +8,25 @@ import { PROTOCOL_VERSION } from "../../../src/protocol/messages.ts";
 import type { CallContext, Host } from "../../../src/toolhost/context.ts";
 import { failureOutcome } from "../../../src/toolhost/outcomes.ts";
 import { programPath } from "../../support/programs.ts";
+
+const NOBODY = 65_534;
+
+/**
+ * Acts without root's rights over files: as nobody, who is given the workspace, when the tests run as root. The whole
+ * process changes, so nothing else may run meanwhile.
+ */
+export async function withoutRoot<T>(workspace: Workspace, act: () => Promise<T>): Promise<T> {
+  if (process.getuid?.() !== 0) return act();
+  execFileSync("chown", ["-R", `${NOBODY}:${NOBODY}`, workspace.base]);
+  process.setegid?.(NOBODY);
+  process.seteuid?.(NOBODY);
+  try {
+    return await act();
+  } finally {
+    process.seteuid?.(0);
+    process.setegid?.(0);
+  }
+}
 
 /** A temporary workspace and the context of a call in it, as the tool host's dispatcher makes one. */
 export class Workspace {

@@ -3,7 +3,7 @@ import { lstatSync } from "node:fs";
 import { chmod, lstat, readlink, stat, symlink } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { handleWrite } from "../../../src/toolhost/files/write.ts";
-import { text, Workspace } from "./fixture.ts";
+import { text, Workspace, withoutRoot } from "./fixture.ts";
 
 let ws: Workspace;
 beforeEach(() => {
@@ -84,14 +84,11 @@ describe("O-EDIT-07: what a file is stays", () => {
     );
   });
 
-  test.skipIf(process.getuid?.() === 0)("a read-only file is not replaced (root may write all)", async () => {
+  test("a read-only file is not replaced", async () => {
     const path = await ws.put("f", "old");
     await chmod(path, 0o444);
-    expect([text(await write("f", "new")), await ws.bytes("f"), await ws.leftovers()]).toEqual([
-      "f: permission denied",
-      "old",
-      [],
-    ]);
+    const refused = await withoutRoot(ws, () => write("f", "new"));
+    expect([text(refused), await ws.bytes("f"), await ws.leftovers()]).toEqual(["f: permission denied", "old", []]);
   });
 
   test.skipIf(process.getuid?.() !== 0)("a mounted file is written in place (only root can mount)", async () => {
