@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { access, type FileHandle, mkdir, open, readFile, rename, stat, unlink } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readFile, rename, stat, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { systemCode } from "../../core/errors.ts";
 import { ToolFailure } from "../outcomes.ts";
@@ -17,7 +17,7 @@ const IN_PLACE_CODES = new Set(["EACCES", "EPERM", "EROFS", "EBUSY", "EXDEV"]);
  */
 export async function replaceFile(real: string, bytes: Uint8Array, old: Stats | undefined): Promise<void> {
   // A rename needs no permission on the file itself: without this, a read-only file would be replaced all the same.
-  if (old !== undefined) await access(real, constants.W_OK);
+  if (old !== undefined) await (await open(real, constants.O_WRONLY)).close();
   const replaced = await renameOver(real, bytes, old);
   if (!replaced && old !== undefined) await overwrite(real, bytes, old);
 }
