@@ -130,6 +130,15 @@ export class Box {
 function requireControls(controls: readonly Control[]): void {
   const failed = controls.filter((control) => !control.holds);
   if (failed.length === 0) return;
+  if (failed.some(({ control }) => control === "workspace_reachable")) {
+    throw new GloveboxError(
+      "WORKSPACE_REFUSED",
+      "The workspace cannot be entered inside the container by the user who owns it",
+      {
+        hint: "A folder above it is closed to that user in the image (such as `/root`); move the workspace, for example below `/srv`",
+      },
+    );
+  }
   const words = failed.map(({ control, evidence }) => `${control} (${evidence})`).join("; ");
   throw new GloveboxError("SELFTEST_FAILED", `The container is not sealed as it should be: ${visibleLine(words)}`, {
     hint: "Nothing was run; `glovebox doctor` says more about this engine",

@@ -26,6 +26,8 @@ export type ContainerSpec = {
   limits: ContainerLimits;
   /** False where the engine has no cgroup namespaces. */
   privateCgroup: boolean;
+  /** The engine confines by SELinux labels, which would keep the container from the workspace. */
+  selinux: boolean;
 };
 
 /** Processes a sandbox needs besides the agent's: init, idle, tool host with its threads. */
@@ -68,12 +70,12 @@ function hostConfig(spec: ContainerSpec): Docker.HostConfig {
   };
 }
 
-function isolation({ privateCgroup }: ContainerSpec): Docker.HostConfig {
+function isolation({ privateCgroup, selinux }: ContainerSpec): Docker.HostConfig {
   return {
     Privileged: false,
     CapDrop: ["ALL"],
     CapAdd: [],
-    SecurityOpt: ["no-new-privileges:true"],
+    SecurityOpt: ["no-new-privileges:true", ...(selinux ? ["label=disable"] : [])],
     ReadonlyRootfs: true,
     IpcMode: "private",
     ...(privateCgroup && { CgroupnsMode: "private" as const }),

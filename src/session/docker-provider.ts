@@ -143,6 +143,7 @@ async function prepare(
         runtimeVolume: runtime.volume,
         idlePath: runtime.idlePath,
         limits,
+        selinux: engine.hasSelinux,
         privateCgroup: !engine.isPodman || engine.cgroupVersion === 2,
       },
       hello: {
@@ -179,5 +180,6 @@ function degradations(engine: Engine, user: User, refusedEnv: readonly string[])
   const isHostRoot = user.uid === 0 && !engine.isRootless && !engine.isRemapped;
   const root = isHostRoot ? ["commands run as root, without any capability"] : [];
   const env = refusedEnv.length > 0 ? [`the image's ${refusedEnv.join(", ")} is not set`] : [];
-  return [...root, ...env];
+  const labels = engine.hasSelinux ? ["SELinux does not confine the container (label=disable)"] : [];
+  return [...root, ...labels, ...env];
 }

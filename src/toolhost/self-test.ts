@@ -28,6 +28,7 @@ async function lookAtAll(host: Host, expect: SelfTestExpectation): Promise<Contr
     [rootControl(mounts)],
     Promise.all(expect.readonly.map((path) => readonlyControl(path, mounts))),
     Promise.all(expect.writable.map(writableControl)),
+    [await reachableControl(host.hello.root)],
     [secretControl(host, expect)],
     limitControls(expect),
     [await channelControl(host)],
@@ -103,6 +104,12 @@ async function readonlyControl(path: string, mounts: readonly MountPoint[]): Pro
 async function writableControl(path: string): Promise<Control> {
   const refused = await refusal(() => access(path, constants.W_OK));
   return { control: `writable ${path}`, holds: refused === undefined, evidence: refused ?? "writable" };
+}
+
+/** A folder of the image above the workspace, such as `/root`, may be closed to the agent's user. */
+async function reachableControl(root: string): Promise<Control> {
+  const refused = await refusal(() => access(root, constants.R_OK | constants.X_OK));
+  return { control: "workspace_reachable", holds: refused === undefined, evidence: refused ?? root };
 }
 
 async function tryToWrite(path: string): Promise<void> {

@@ -116,6 +116,18 @@ describe("a start", () => {
   });
 });
 
+describe("an end", () => {
+  it("O-LIFE-04 does not wait for processes that ignore every signal that can be ignored", async () => {
+    await using place = await Place.create();
+    const { sandbox } = await openSandbox(place.root);
+    await call(sandbox, "bash", { command: "trap '' INT TERM HUP; while :; do sleep 60; done", background: true });
+    const late = new Promise((resolve) => setTimeout(resolve, 8_000, "late").unref());
+    // 8 s: the reports speak of 10 to 30, and a removal takes a fraction of one.
+    expect(await Promise.race([sandbox.close().then(() => "closed"), late])).toBe("closed");
+    await expect(docker.getContainer(sandbox.facts.containerId).inspect()).rejects.toMatchObject({ statusCode: 404 });
+  });
+});
+
 describe("a container that goes away", () => {
   it.each([
     ["killed", (id: string) => docker.getContainer(id).kill()],

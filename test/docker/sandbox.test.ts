@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm, stat } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -92,7 +92,6 @@ npm -v; python3 -m pip --version; git config --global user.name x; node -e 'cons
 
   it("O-POL-09 makes files that belong to the workspace's owner", async () => {
     const folder = await mkdtemp(join(tmpdir(), "glovebox-owner-"));
-    const { chown } = await import("node:fs/promises");
     if (process.getuid?.() === 0) await chown(folder, 12_345, 12_345);
     const { sandbox } = await openSandbox(folder);
     try {
@@ -119,6 +118,22 @@ npm -v; python3 -m pip --version; git config --global user.name x; node -e 'cons
     }
     expect((await stat(join(folder, "y"))).size).toBe(2);
   });
+
+  it.runIf(process.getuid?.() === 0)(
+    "is refused in one sentence where a folder of the image closes the way to the workspace",
+    async () => {
+      const folder = await mkdtemp("/root/glovebox-closed-");
+      await chown(folder, 12_345, 12_345);
+      try {
+        await expect(openSandbox(folder)).rejects.toMatchObject({
+          code: "WORKSPACE_REFUSED",
+          hint: expect.stringContaining("/root"),
+        });
+      } finally {
+        await rm(folder, { recursive: true });
+      }
+    },
+  );
 
   it("O-DOCK-04 answers when the process table is full, and goes on afterwards", async () => {
     await using place = await Place.create();

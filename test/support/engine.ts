@@ -85,11 +85,13 @@ export type CliOptions = {
   cwd?: string;
   env?: Record<string, string | undefined>;
   input?: string;
+  /** A stdin that nobody writes to and nobody closes. */
+  keepStdinOpen?: boolean;
   signal?: AbortSignal;
 };
 
 /** A started command line, as a user would start it, with a clean environment. */
-export function startCli(args: readonly string[], { cwd, env = {}, input }: CliOptions = {}) {
+export function startCli(args: readonly string[], { cwd, env = {}, input, keepStdinOpen = false }: CliOptions = {}) {
   const child = spawn(process.execPath, [cliPath, ...args], {
     cwd: cwd ?? tmpdir(),
     env: {
@@ -98,7 +100,7 @@ export function startCli(args: readonly string[], { cwd, env = {}, input }: CliO
       DOCKER_HOST: process.env["DOCKER_HOST"],
       ...env,
     } as NodeJS.ProcessEnv,
-    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+    stdio: [input === undefined && !keepStdinOpen ? "ignore" : "pipe", "pipe", "pipe"],
   });
   if (input !== undefined) child.stdin?.end(input);
   let stdout = "";

@@ -121,6 +121,13 @@ describe("the container", () => {
     expect(createOptions(sampleSpec({ privateCgroup: false })).HostConfig).not.toHaveProperty("CgroupnsMode");
   });
 
+  it("is left alone by SELinux, which would keep it from the workspace", () => {
+    expect(createOptions(sampleSpec({ selinux: true })).HostConfig?.SecurityOpt).toEqual([
+      "no-new-privileges:true",
+      "label=disable",
+    ]);
+  });
+
   it("keeps temporary file systems within half of the memory", () => {
     const limits = { cpus: 1, memoryBytes: 512 * 1024 ** 2, pids: 10, tmpBytes: 1024 ** 3 };
     const total = Object.values(temporarySizes(limits)).reduce((sum, size) => sum + size, 0);

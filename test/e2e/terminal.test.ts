@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { cliPath, Place, startCli } from "../support/engine.ts";
+
+const QUOTE = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** The command line at a terminal of its own, as `script` (bsdutils) makes one; both outputs come as one. */
+class Terminal {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | null>;
+  output = "";
+
+  constructor(args: readonly string[], env: Record<string, string>) {
+    const command = [process.execPath, cliPath, ...args].map(QUOTE).join(" ");
+    this.child = spawn("script", ["-qfec", command, "/dev/null"], {
+      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], TERM: "xterm", NO_COLOR: "1", ...env },
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    this.child.stdout?.on("data", (chunk: Buffer) => {
+      this.output += chunk.toString();
+    });
+    this.ended = new Promise((resolve) => this.child.on("close", resolve));
+  }
+
+  /** Waits for a text that was not there before. */
+  async see(text: string): Promise<void> {
+    const from = this.output.length;
+    while (!this.output.slice(from).includes(text) && !this.output.endsWith(text)) {
+      if (this.child.exitCode !== null) throw new Error(`ended before \`${text}\`: ${this.output}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  type(text: string): void {
+    this.child.stdin?.write(text);
+  }
+}
+
+async function asking(place: Place, calls: string): Promise<Terminal> {
+  await writeFile(join(place.folder, "s.yaml"), `- calls: [ ${calls} ]\n- text: "The end."\n`);
+  return new Terminal(
+    ["run", "--approve", "ask", "--workspace", place.root, "--model", `scripted:${place.folder}/s.yaml`, "go"],
+    {
+      GLOVEBOX_HOME: join(place.folder, "h"),
+    },
+  );
+}
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+const ASKED = "or why not: ";
+
+describe("a person at a terminal", () => {
+  it("is asked before each change, and yes, no and always mean what they say", async () => {
+    await using place = await Place.create();
+    const terminal = await asking(
+      place,
+      ["a", "b", "c", "d"].map((name) => `{ write: { path: ${name}, content: x } }`).join(", "),
+    );
+    await terminal.see(ASKED);
+    expect(terminal.output).toMatch(/Allow write\?[\s\S]*path: a/);
+    terminal.type("y\r");
+    await terminal.see(ASKED);
+    terminal.type("not this one\r");
+    await terminal.see(ASKED);
+    terminal.type("a\r");
+    expect([await terminal.ended, terminal.output]).toEqual([0, expect.stringContaining("The end.")]);
+    expect(await Promise.all(["a", "b", "c", "d"].map((name) => exists(join(place.root, name))))).toEqual([
+      true,
+      false,
+      true,
+      true,
+    ]);
+    expect(terminal.output.match(/Allow write\?/g)?.length).toBe(3);
+  });
+
+  it("L-14 is shown what is hidden in the arguments", async () => {
+    await using place = await Place.create();
+    const terminal = await asking(place, `{ bash: { command: "echo ok \\u202e\\u001b[2J" } }`);
+    await terminal.see(ASKED);
+    expect(terminal.output).toContain("\\u202e\\x1b[2J");
+    terminal.type("n\r");
+    expect(await terminal.ended).toBe(0);
+  });
+
+  it("O-CLI-02 says no and ends the run with Ctrl-C at a question", async () => {
+    await using place = await Place.create();
+    const terminal = await asking(place, `{ write: { path: a, content: x } }`);
+    await terminal.see(ASKED);
+    terminal.type("\u0003");
+    expect(await terminal.ended).toBe(130);
+    expect(await exists(join(place.root, "a"))).toBe(false);
+  });
+});
+
+describe("O-CLI-01 without a terminal", () => {
+  it("a prompt in the arguments does not wait for a pipe that never ends", async () => {
+    await using place = await Place.create();
+    await writeFile(join(place.folder, "s.yaml"), `- text: "Done."\n`);
+    const run = startCli(["run", "--workspace", place.root, "--model", `scripted:${place.folder}/s.yaml`, "go"], {
+      env: { GLOVEBOX_HOME: join(place.folder, "h") },
+      keepStdinOpen: true,
+    });
+    expect(await run.ended).toMatchObject({ code: 0, stdout: "Done.\n" });
+  });
+});
