@@ -26,15 +26,12 @@ describe("an image of somebody else's", () => {
     ["stop", `FROM ${base}\nSTOPSIGNAL SIGWINCH\nONBUILD RUN false`],
   ])("O-LIFE-03 with its own %s is used like any other", async (name, lines) => {
     await using place = await Place.create();
-    const { sandbox } = await openSandbox(place.root, { image: await image(name, lines) });
-    try {
-      const result = await call(sandbox, "bash", { command: "echo ok; pwd" });
-      expect([result.status, words(result)]).toEqual(["ok", `ok\n${place.root}\n`]);
-      const { State } = await docker.getContainer(sandbox.facts.containerId).inspect();
-      expect(State.Health).toBeUndefined();
-    } finally {
-      await sandbox.close();
-    }
+    await using opened = await openSandbox(place.root, { image: await image(name, lines) });
+    const { sandbox } = opened;
+    const result = await call(sandbox, "bash", { command: "echo ok; pwd" });
+    expect([result.status, words(result)]).toEqual(["ok", `ok\n${place.root}\n`]);
+    const { State } = await docker.getContainer(sandbox.facts.containerId).inspect();
+    expect(State.Health).toBeUndefined();
   });
 
   it("Y-14 cannot load code by its variables, and its harmless ones are kept", async () => {
@@ -43,16 +40,13 @@ describe("an image of somebody else's", () => {
       "env",
       `FROM ${base}\nENV LD_PRELOAD=/evil.so NODE_OPTIONS="-r /evil" BASH_ENV=/evil.sh HTTPS_PROXY=http://evil FOO=kept PATH=/opt/own:/usr/bin:/bin`,
     );
-    const { sandbox } = await openSandbox(place.root, { image: ref });
-    try {
-      const seen = words(await call(sandbox, "bash", { command: "env | sort" }));
-      expect(seen).not.toMatch(/evil/);
-      expect(seen).toContain("FOO=kept");
-      expect(seen).toContain("PATH=/opt/own:/usr/bin:/bin");
-      expect(sandbox.facts.degraded.join(" ")).toContain("LD_PRELOAD");
-    } finally {
-      await sandbox.close();
-    }
+    await using opened = await openSandbox(place.root, { image: ref });
+    const { sandbox } = opened;
+    const seen = words(await call(sandbox, "bash", { command: "env | sort" }));
+    expect(seen).not.toMatch(/evil/);
+    expect(seen).toContain("FOO=kept");
+    expect(seen).toContain("PATH=/opt/own:/usr/bin:/bin");
+    expect(sandbox.facts.degraded.join(" ")).toContain("LD_PRELOAD");
   });
 
   it("with volumes gets volumes of ours, with the image's content, and none is left", async () => {
@@ -75,15 +69,12 @@ describe("an image of somebody else's", () => {
   it("O-LIFE-05 without bash runs commands by sh and says so once", async () => {
     await using place = await Place.create();
     const ref = await image("sh", `FROM ${base}\nRUN rm /bin/bash /usr/bin/bash; true`);
-    const { sandbox } = await openSandbox(place.root, { image: ref });
-    try {
-      const first = words(await call(sandbox, "bash", { command: "export A=1; echo ok" }));
-      expect(first).toContain("ok\n");
-      expect(first).toContain("no bash");
-      expect(words(await call(sandbox, "bash", { command: "echo $A" }))).toBe("1\n");
-    } finally {
-      await sandbox.close();
-    }
+    await using opened = await openSandbox(place.root, { image: ref });
+    const { sandbox } = opened;
+    const first = words(await call(sandbox, "bash", { command: "export A=1; echo ok" }));
+    expect(first).toContain("ok\n");
+    expect(first).toContain("no bash");
+    expect(words(await call(sandbox, "bash", { command: "echo $A" }))).toBe("1\n");
   });
 
   it.each([

@@ -134,42 +134,36 @@ describe("a container that goes away", () => {
     ["removed", (id: string) => docker.getContainer(id).remove({ force: true })],
   ])("O-LIFE-05 %s between calls is replaced once, and the model is told what is gone", async (_, end) => {
     await using place = await Place.create();
-    const { sandbox, events } = await openSandbox(place.root);
-    try {
-      await call(sandbox, "bash", { command: "echo x > /tmp/x; echo y > y" });
-      const first = sandbox.facts.containerId;
-      await end(first);
-      const lost = await call(sandbox, "read", { path: "y" });
-      expect(lost.status).toBe("lost");
-      expect(words(lost)).toContain("A new sandbox was started");
-      expect(words(await call(sandbox, "bash", { command: "cat y; test -e /tmp/x || echo gone" }))).toBe("y\ngone\n");
-      expect(sandbox.facts.containerId).not.toBe(first);
-      expect(events.map(({ event }) => event)).toEqual(["started", "selftest", "lost", "started", "selftest"]);
+    await using opened = await openSandbox(place.root);
+    const { sandbox, events } = opened;
+    await call(sandbox, "bash", { command: "echo x > /tmp/x; echo y > y" });
+    const first = sandbox.facts.containerId;
+    await end(first);
+    const lost = await call(sandbox, "read", { path: "y" });
+    expect(lost.status).toBe("lost");
+    expect(words(lost)).toContain("A new sandbox was started");
+    expect(words(await call(sandbox, "bash", { command: "cat y; test -e /tmp/x || echo gone" }))).toBe("y\ngone\n");
+    expect(sandbox.facts.containerId).not.toBe(first);
+    expect(events.map(({ event }) => event)).toEqual(["started", "selftest", "lost", "started", "selftest"]);
 
-      await end(sandbox.facts.containerId);
-      const again = await call(sandbox, "bash", { command: "true" });
-      expect([again.status, sandbox.failure?.code]).toEqual(["lost", "SANDBOX_LOST"]);
-    } finally {
-      await sandbox.close();
-    }
+    await end(sandbox.facts.containerId);
+    const again = await call(sandbox, "bash", { command: "true" });
+    expect([again.status, sandbox.failure?.code]).toEqual(["lost", "SANDBOX_LOST"]);
   });
 
   it("O-LIFE-05 in the middle of a command or of a large write answers each call as lost", async () => {
     await using place = await Place.create();
-    const { sandbox } = await openSandbox(place.root);
-    try {
-      const running = [
-        call(sandbox, "bash", { command: "echo begun; sleep 30" }),
-        call(sandbox, "write", { path: "large", content: "x".repeat(5_000_000) }),
-      ];
-      await docker.getContainer(sandbox.facts.containerId).kill();
-      const results = await Promise.all(running);
-      expect(results[0]?.status).toBe("lost");
-      expect(["lost", "ok"]).toContain(results[1]?.status);
-      expect(words(await call(sandbox, "bash", { command: "echo again" }))).toBe("again\n");
-    } finally {
-      await sandbox.close();
-    }
+    await using opened = await openSandbox(place.root);
+    const { sandbox } = opened;
+    const running = [
+      call(sandbox, "bash", { command: "echo begun; sleep 30" }),
+      call(sandbox, "write", { path: "large", content: "x".repeat(5_000_000) }),
+    ];
+    await docker.getContainer(sandbox.facts.containerId).kill();
+    const results = await Promise.all(running);
+    expect(results[0]?.status).toBe("lost");
+    expect(["lost", "ok"]).toContain(results[1]?.status);
+    expect(words(await call(sandbox, "bash", { command: "echo again" }))).toBe("again\n");
   });
 
   it("O-LIFE-05 in a run ends it with exit code 5, a valid log and no container", async () => {
@@ -204,17 +198,14 @@ describe("a container that goes away", () => {
 
   it("P-31 for want of memory is told apart from a command that fails", async () => {
     await using place = await Place.create();
-    const { sandbox } = await openSandbox(place.root, {
+    await using opened = await openSandbox(place.root, {
       limits: { memoryBytes: 256 * 1024 ** 2, tmpBytes: 32 * 1024 ** 2 },
     });
-    try {
-      const result = await call(sandbox, "bash", { command: `python3 -c "x = bytearray(600 * 1024 * 1024)"` });
-      expect(result.status).not.toBe("ok");
-      expect(words(result)).toMatch(/memory/i);
-      expect(words(await call(sandbox, "bash", { command: "echo next" }))).toContain("next");
-    } finally {
-      await sandbox.close();
-    }
+    const { sandbox } = opened;
+    const result = await call(sandbox, "bash", { command: `python3 -c "x = bytearray(600 * 1024 * 1024)"` });
+    expect(result.status).not.toBe("ok");
+    expect(words(result)).toMatch(/memory/i);
+    expect(words(await call(sandbox, "bash", { command: "echo next" }))).toContain("next");
   });
 });
 
@@ -239,26 +230,20 @@ describe("a tool host that a command ends", () => {
 
   it("P-37 more than five times ends the session's sandbox", async () => {
     await using place = await Place.create();
-    const { sandbox } = await openSandbox(place.root);
-    try {
-      for (let round = 0; round < 6; round++)
-        expect((await call(sandbox, "bash", { command: "kill -9 $PPID" })).status).toBe("lost");
-      expect(sandbox.failure?.message).toContain("ended 6 times");
-    } finally {
-      await sandbox.close();
-    }
+    await using opened = await openSandbox(place.root);
+    const { sandbox } = opened;
+    for (let round = 0; round < 6; round++)
+      expect((await call(sandbox, "bash", { command: "kill -9 $PPID" })).status).toBe("lost");
+    expect(sandbox.failure?.message).toContain("ended 6 times");
   });
 
   it("P-37 by stopping it is noticed, and the session goes on", async () => {
     await using place = await Place.create();
-    const { sandbox } = await openSandbox(place.root);
-    try {
-      const stopped = await call(sandbox, "bash", { command: "kill -STOP $PPID; sleep 60" });
-      expect(stopped.status).toBe("lost");
-      expect(words(await call(sandbox, "bash", { command: "echo back; pgrep -c sleep" }))).toContain("back\n0");
-    } finally {
-      await sandbox.close();
-    }
+    await using opened = await openSandbox(place.root);
+    const { sandbox } = opened;
+    const stopped = await call(sandbox, "bash", { command: "kill -STOP $PPID; sleep 60" });
+    expect(stopped.status).toBe("lost");
+    expect(words(await call(sandbox, "bash", { command: "echo back; pgrep -c sleep" }))).toContain("back\n0");
   }, 60_000);
 });
 

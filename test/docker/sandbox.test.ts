@@ -10,96 +10,81 @@ describeSandbox("a sandbox in a container", { open: async (root) => (await openS
 describe("the wall, seen from inside", () => {
   it("O-DOCK-02 has no capability, no new privileges, a filter, only lo, a read-only root and limits", async () => {
     await using place = await Place.create();
-    const { sandbox } = await openSandbox(place.root);
-    try {
-      const seen = words(
-        await call(sandbox, "bash", {
-          command: `grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status | tr -s '\\t ' ' '
+    await using opened = await openSandbox(place.root);
+    const { sandbox } = opened;
+    const seen = words(
+      await call(sandbox, "bash", {
+        command: `grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status | tr -s '\\t ' ' '
 ls /sys/class/net | grep -vE '^(lo|tunl0|sit0|ip6tnl0|gre0|gretap0|erspan0|ip_vti0|ip6_vti0|ip6gre0)$' ; echo net:end
 touch /usr/x 2>&1; mkdir /new 2>&1
 cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null
 ulimit -c; ulimit -n; ls /dev | tr '\\n' ' '`,
-        }),
-      );
-      for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
-        expect(seen).toContain(`${set}: 0000000000000000`);
-      expect(seen).toContain("NoNewPrivs: 1");
-      expect(seen).toContain("Seccomp: 2");
-      expect(seen).toContain("\nnet:end");
-      expect(seen.match(/Read-only file system/g)?.length).toBe(2);
-      expect(seen).toContain("\n544\n");
-      expect(seen).not.toMatch(/sd[a-z]|nvme|vda|kmsg|mem\b|fuse|kvm/);
-      expect(sandbox.facts.controls.filter((control) => !control.holds)).toEqual([]);
-    } finally {
-      await sandbox.close();
-    }
+      }),
+    );
+    for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
+      expect(seen).toContain(`${set}: 0000000000000000`);
+    expect(seen).toContain("NoNewPrivs: 1");
+    expect(seen).toContain("Seccomp: 2");
+    expect(seen).toContain("\nnet:end");
+    expect(seen.match(/Read-only file system/g)?.length).toBe(2);
+    expect(seen).toContain("\n544\n");
+    expect(seen).not.toMatch(/sd[a-z]|nvme|vda|kmsg|mem\b|fuse|kvm/);
+    expect(sandbox.facts.controls.filter((control) => !control.holds)).toEqual([]);
   });
 
   it("O-DOCK-03 has a writable HOME, a /tmp that runs programs, and tools that find them", async () => {
     await using place = await Place.create();
-    const { sandbox } = await openSandbox(place.root);
-    try {
-      const result = await call(sandbox, "bash", {
-        command: `set -e; echo "$HOME"; touch "$HOME/x"; printf '#!/bin/sh\\necho hi\\n' > /tmp/a; chmod +x /tmp/a; /tmp/a
+    await using opened = await openSandbox(place.root);
+    const { sandbox } = opened;
+    const result = await call(sandbox, "bash", {
+      command: `set -e; echo "$HOME"; touch "$HOME/x"; printf '#!/bin/sh\\necho hi\\n' > /tmp/a; chmod +x /tmp/a; /tmp/a
 npm -v; python3 -m pip --version; git config --global user.name x; node -e 'console.log(1)'; id -un; python3 -m venv /tmp/v && /tmp/v/bin/python -c 'print("venv")'`,
-      });
-      expect([result.status, words(result)]).toEqual([
-        "ok",
-        expect.stringMatching(/^\/home\/glovebox\nhi\n[\d.]+\npip .*\n1\n\w+\nvenv\n/),
-      ]);
-    } finally {
-      await sandbox.close();
-    }
+    });
+    expect([result.status, words(result)]).toEqual([
+      "ok",
+      expect.stringMatching(/^\/home\/glovebox\nhi\n[\d.]+\npip .*\n1\n\w+\nvenv\n/),
+    ]);
   });
 
   it("P-41, P-42 refuses a command the tool host's descriptors and memory, and lets it see its own", async () => {
     await using place = await Place.create();
-    const { sandbox } = await openSandbox(place.root);
-    try {
-      const seen = words(
-        await call(sandbox, "bash", {
-          command: `for p in /proc/[0-9]*; do n=\${p#/proc/}; for f in fd/0 fd/1 mem environ maps; do ( : < $p/$f ) 2>/dev/null && echo "$(cat $p/comm):$f"; done; done | sort -u`,
-        }),
-      );
-      expect(seen).toContain("bash:environ");
-      expect(seen).not.toMatch(/gbx|idle|docker-init|tini/);
-    } finally {
-      await sandbox.close();
-    }
+    await using opened = await openSandbox(place.root);
+    const { sandbox } = opened;
+    const seen = words(
+      await call(sandbox, "bash", {
+        command: `for p in /proc/[0-9]*; do n=\${p#/proc/}; for f in fd/0 fd/1 mem environ maps; do ( : < $p/$f ) 2>/dev/null && echo "$(cat $p/comm):$f"; done; done | sort -u`,
+      }),
+    );
+    expect(seen).toContain("bash:environ");
+    expect(seen).not.toMatch(/gbx|idle|docker-init|tini/);
   });
 
   it("binds what it protects: .git cannot be written, moved or replaced, and a write elsewhere can", async () => {
     await using place = await Place.create();
     await mkdir(join(place.root, ".git/hooks"), { recursive: true });
-    const { sandbox } = await openSandbox(place.root);
-    try {
-      const seen = words(
-        await call(sandbox, "bash", {
-          command: `for c in "touch .git/hooks/pre-commit" "mv .git x" "rm -rf .git" "rmdir .git" "ln -sfn /tmp .git/hooks"; do $c >/dev/null 2>&1 && echo "done: $c"; done; touch ok && echo control; ls -d .git/hooks`,
-        }),
-      );
-      expect(seen).toBe("control\n.git/hooks\n");
-      const denied = await call(sandbox, "write", { path: ".git/hooks/pre-commit", content: "x" });
-      expect([denied.status, denied.denial]).toEqual([
-        "denied",
-        { by: "containment", rule: "built-in/readonly[0]", enable_with: expect.any(String) },
-      ]);
-    } finally {
-      await sandbox.close();
-    }
+    await using opened = await openSandbox(place.root);
+    const { sandbox } = opened;
+    const seen = words(
+      await call(sandbox, "bash", {
+        command: `for c in "touch .git/hooks/pre-commit" "mv .git x" "rm -rf .git" "rmdir .git" "ln -sfn /tmp .git/hooks"; do $c >/dev/null 2>&1 && echo "done: $c"; done; touch ok && echo control; ls -d .git/hooks`,
+      }),
+    );
+    expect(seen).toBe("control\n.git/hooks\n");
+    const denied = await call(sandbox, "write", { path: ".git/hooks/pre-commit", content: "x" });
+    expect([denied.status, denied.denial]).toEqual([
+      "denied",
+      { by: "containment", rule: "built-in/readonly[0]", enable_with: expect.any(String) },
+    ]);
     await expect(stat(join(place.root, ".git/hooks/pre-commit"))).rejects.toThrow("ENOENT");
   });
 
   it("O-POL-09 makes files that belong to the workspace's owner", async () => {
     const folder = await mkdtemp(join(tmpdir(), "glovebox-owner-"));
     if (process.getuid?.() === 0) await chown(folder, 12_345, 12_345);
-    const { sandbox } = await openSandbox(folder);
-    try {
-      await call(sandbox, "write", { path: "a.txt", content: "x" });
-      expect((await call(sandbox, "bash", { command: "mkdir d; touch d/x; git init -q g; id -u" })).status).toBe("ok");
-    } finally {
-      await sandbox.close();
-    }
+    await using opened = await openSandbox(folder);
+    const { sandbox } = opened;
+    await call(sandbox, "write", { path: "a.txt", content: "x" });
+    expect((await call(sandbox, "bash", { command: "mkdir d; touch d/x; git init -q g; id -u" })).status).toBe("ok");
     const owner = (await stat(folder)).uid;
     expect([(await stat(join(folder, "a.txt"))).uid, (await stat(join(folder, "d/x"))).uid]).toEqual([owner, owner]);
     await rm(folder, { recursive: true });
@@ -110,12 +95,9 @@ npm -v; python3 -m pip --version; git config --global user.name x; node -e 'cons
     const folder = join(place.folder, name);
     await mkdir(folder);
     await chmod(folder, 0o755);
-    const { sandbox } = await openSandbox(folder);
-    try {
-      expect(words(await call(sandbox, "bash", { command: "pwd; echo x > y" }))).toBe(`${folder}\n`);
-    } finally {
-      await sandbox.close();
-    }
+    await using opened = await openSandbox(folder);
+    const { sandbox } = opened;
+    expect(words(await call(sandbox, "bash", { command: "pwd; echo x > y" }))).toBe(`${folder}\n`);
     expect((await stat(join(folder, "y"))).size).toBe(2);
   });
 
@@ -137,24 +119,21 @@ npm -v; python3 -m pip --version; git config --global user.name x; node -e 'cons
 
   it("O-DOCK-04 answers when the process table is full, and goes on afterwards", async () => {
     await using place = await Place.create();
-    const { sandbox } = await openSandbox(place.root, { limits: { pids: 64 } });
-    try {
-      const first = await call(sandbox, "bash", {
-        command: "for i in $(seq 1 200); do sleep 300 & done 2>/dev/null; echo spawned",
-        timeout: 20,
-      });
-      expect(first.status).not.toBe("lost");
-      expect((await call(sandbox, "read", { path: "absent" })).status).toBe("failed");
-      expect(words(await call(sandbox, "bash", { command: "echo hi" }))).toContain("hi");
-      const zombies = words(
-        await call(sandbox, "bash", {
-          command: "for i in $(seq 1 100); do (sleep 0.01 &) ; done; sleep 1; ps -eo stat | grep -c Z",
-        }),
-      );
-      expect(Number.parseInt(zombies, 10)).toBeLessThan(5);
-    } finally {
-      await sandbox.close();
-    }
+    await using opened = await openSandbox(place.root, { limits: { pids: 64 } });
+    const { sandbox } = opened;
+    const first = await call(sandbox, "bash", {
+      command: "for i in $(seq 1 200); do sleep 300 & done 2>/dev/null; echo spawned",
+      timeout: 20,
+    });
+    expect(first.status).not.toBe("lost");
+    expect((await call(sandbox, "read", { path: "absent" })).status).toBe("failed");
+    expect(words(await call(sandbox, "bash", { command: "echo hi" }))).toContain("hi");
+    const zombies = words(
+      await call(sandbox, "bash", {
+        command: "for i in $(seq 1 100); do (sleep 0.01 &) ; done; sleep 1; ps -eo stat | grep -c Z",
+      }),
+    );
+    expect(Number.parseInt(zombies, 10)).toBeLessThan(5);
   });
 
   it("leaves no container and no volume but the runtime", async () => {

@@ -21,11 +21,11 @@ export function connect(): Promise<Engine> {
 
 export type OpenOptions = { image?: string; limits?: Partial<PolicyLimits>; secretHashes?: string[] };
 
+/** A sandbox that closes when the test is over, and what it reported. */
+export type Opened = AsyncDisposable & { sandbox: Sandbox; events: SandboxEvent[] };
+
 /** A real sandbox on the engine of this machine, as a session opens it. */
-export async function openSandbox(
-  root: string,
-  options: OpenOptions = {},
-): Promise<{ sandbox: Sandbox; events: SandboxEvent[] }> {
+export async function openSandbox(root: string, options: OpenOptions = {}): Promise<Opened> {
   const workspace = await openWorkspace(root, {
     userHome: homedir(),
     gloveboxHome: homeOf(process.env, homedir()).root,
@@ -56,7 +56,7 @@ export async function openSandbox(
     },
     signal: new AbortController().signal,
   });
-  return { sandbox, events };
+  return { sandbox, events, [Symbol.asyncDispose]: () => sandbox.close() };
 }
 
 /** A folder for one test: a workspace in it, and a home of glovebox's that shares only the images' cache. */
