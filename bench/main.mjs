@@ -1,0 +1,44 @@
+import { availableParallelism, loadavg, release } from "node:os";
+import { calls } from "./calls.mjs";
+import { ending } from "./ending.mjs";
+import { firstRequest } from "./first-request.mjs";
+import { flood } from "./flood.mjs";
+import { createPlace } from "./place.mjs";
+import { runs } from "./runs.mjs";
+import { version } from "./version.mjs";
+
+/** The flood first: memory that other parts have used would hide growth. */
+const PARTS = { flood, version, firstRequest, runs, calls, ending };
+
+/** Every row of the table, one after the other on an otherwise quiet machine. */
+export async function main() {
+  const place = await createPlace();
+  const loadBefore = loadavg()[0];
+  const rows = [];
+  try {
+    for (const [name, part] of Object.entries(PARTS)) {
+      console.error(`— ${name}`);
+      const measured = await part(place);
+      for (const row of measured) console.error(line(row));
+      rows.push(...measured);
+    }
+  } finally {
+    await place.remove();
+  }
+  return { version: 1, holds: rows.every(({ holds }) => holds), machine: machine(loadBefore), rows };
+}
+
+function line({ name, value, unit, ratio, limit, holds }) {
+  const times = ratio === null ? "" : `, ratio ${ratio}`;
+  return `${holds ? "✓" : "✗"} ${name}: ${value} ${unit}${times} (${limit})`;
+}
+
+function machine(loadBefore) {
+  return {
+    node: process.version,
+    platform: `${process.platform} ${process.arch} ${release()}`,
+    cpus: availableParallelism(),
+    load_before: loadBefore,
+    load_after: loadavg()[0],
+  };
+}
