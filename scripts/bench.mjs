@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // `npm run bench`: measures what `docs/speed.md` promises, each beside what it is compared with. Progress goes to stderr,
-// the last line of stdout is one JSON object.
+// stdout is one JSON object.
 import { fail, withEverything } from "./setup.mjs";
 
 async function main() {

@@ -14,9 +14,9 @@ export function say(text) {
   console.error(`— ${text}`);
 }
 
-/** Runs a program with our terminal; rejects when it fails. */
-export async function run(file, args, options = {}) {
-  const code = await exitOf(file, args, options);
+/** Runs a step of the set-up, which prints to stderr; rejects when it fails. */
+async function run(file, args, options = {}) {
+  const code = await exitOf(file, args, { stdio: ["ignore", process.stderr, process.stderr], ...options });
   if (code !== 0) throw new Error(`\`${[file, ...args].join(" ")}\` ended with exit code ${code}`);
 }
 

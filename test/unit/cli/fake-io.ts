@@ -1,8 +1,9 @@
 import { EventEmitter } from "node:events";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
+import { onTestFinished } from "vitest";
 import type { Io } from "../../../src/cli/io.ts";
 import { Secrets } from "../../../src/core/secrets.ts";
 
@@ -23,6 +24,7 @@ export type FakeIo = Io & { stdin: PassThrough & { isTTY: boolean }; stdout: Sin
 /** A process that is none, with a home and a current folder of its own. */
 export function fakeIo(env: Record<string, string> = {}): FakeIo {
   const root = mkdtempSync(join(tmpdir(), "glovebox-cli-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const exits: number[] = [];
   return {
     stdin: Object.assign(new PassThrough(), { isTTY: false }),

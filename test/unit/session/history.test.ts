@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { uuidv7 } from "../../../src/core/ids.ts";
 import { type HistoryItem, readHistory, summarise } from "../../../src/session/history.ts";
 import { findSession, listSessions } from "../../../src/session/history-find.ts";
@@ -15,6 +15,8 @@ beforeEach(async () => {
   home = homeOf({ GLOVEBOX_HOME: join(root, "home") }, root);
   await mkdir(join(home.sessions, workspaceId(root)), { recursive: true });
 });
+
+afterEach(() => rm(root, { recursive: true }));
 
 const at = { ts: "2026-01-01T00:00:00.000Z", mono: 1 };
 
