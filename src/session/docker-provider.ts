@@ -6,6 +6,7 @@ import { connectEngine, type Engine } from "../sandbox/engine/engine.ts";
 import { commandEnvironment } from "../sandbox/environment.ts";
 import { identityFiles, type User } from "../sandbox/identity.ts";
 import { imageContents, requireShell } from "../sandbox/image-contents.ts";
+import { planImageVolumes } from "../sandbox/image-volumes.ts";
 import type { ImageProgress } from "../sandbox/images/build.ts";
 import { ensureImages, type RuntimeVolume } from "../sandbox/images/images.ts";
 import { type ImageDetails, inspectImage } from "../sandbox/images/inspect.ts";
@@ -126,7 +127,7 @@ async function prepare(
     refusedEnv: refused,
     plan: {
       prefix: `glovebox-${request.sessionId.slice(-12)}`,
-      volumePaths: image.volumes,
+      volumePaths: planImageVolumes(image, plan.mounts),
       spec: {
         labels: {
           [LABELS.version]: version,
@@ -163,6 +164,7 @@ async function prepare(
         memoryMaxBytes: limits.memoryBytes,
         readonly: plan.mounts.filter((mount) => mount.readOnly).map((mount) => mount.target),
         writable: [HOME, "/tmp"],
+        probe: runtime.probePath,
         secretHashes: [...request.secretHashes],
       },
     },
