@@ -16,7 +16,8 @@ static char line[4096];
 
 static long i386(long number, const long *a) {
   long result;
-  __asm__ volatile("push %%rbp\n\tmov %7, %%ebp\n\tint $0x80\n\tpop %%rbp"
+  /* Below the red zone, where the compiler may keep variables. */
+  __asm__ volatile("sub $128, %%rsp\n\tpush %%rbp\n\tmov %7, %%ebp\n\tint $0x80\n\tpop %%rbp\n\tadd $128, %%rsp"
                    : "=a"(result)
                    : "0"(number), "b"(a[0]), "c"(a[1]), "d"(a[2]), "S"(a[3]), "D"(a[4]), "r"((int)a[5])
                    : "memory", "r8", "r9", "r10", "r11");
