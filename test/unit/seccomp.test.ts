@@ -154,9 +154,10 @@ describe("the seccomp profile", () => {
 
   it("refuses personalities that weaken the address space", () => {
     const allowed = [0, 0x8, 0x2_0000, 0x2_0008, 0xffff_ffff];
-    const refused = [0x4_0000, 0x40_0000, 0x10_0000, 0x20_0000, 0x4_0008, 0x6];
+    const refused = [0x4_0000, 0x40_0000, 0x10_0000, 0x20_0000, 0x80_0000, 0x800_0000, 0x4_0008];
     expect(allowed.map((value) => outcomes("personality", [value]))).toEqual(allowed.map(() => ALLOW));
     expect(refused.map((value) => outcomes("personality", [value]))).toEqual(refused.map(() => EPERM));
+    expect(outcomes("personality", [0x6])).toEqual([]);
   });
 
   it("goes to Docker as text, and to Podman as the path of a file with it", async () => {

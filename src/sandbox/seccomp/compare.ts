@@ -25,6 +25,11 @@ export function masked(index: number, mask: number, value: number): Comparison {
   return { index, value: mask, valueTwo: value, op: "SCMP_CMP_MASKED_EQ" };
 }
 
+/** One of `size` numbers from `first` on; a power of two, and `first` a multiple of it. */
+export function block(index: number, first: number, size: number): Comparison {
+  return masked(index, 0xffff_ffff - (size - 1), first);
+}
+
 /** None of the bits is set. */
 export function lacks(index: number, bits: number): Comparison {
   return masked(index, bits, 0);
@@ -36,6 +41,6 @@ export function hasAny(index: number, bits: number): Comparison[] {
 }
 
 /** The single bits of a number of up to 32 bits, lowest first. */
-export function bitsOf(bits: number): number[] {
+function bitsOf(bits: number): number[] {
   return Array.from({ length: 32 }, (_, at) => 2 ** at).filter((bit) => Math.floor(bits / bit) % 2 === 1);
 }

@@ -47,7 +47,7 @@ export function seccompProfile(): SeccompProfile {
   };
 }
 
-/** The profile as text, made once; some 25 kB. */
+/** The profile as text, made once; some 20 kB. */
 export const SECCOMP_JSON: string = JSON.stringify(seccompProfile());
 
 function rule(verdict: Verdict, names: readonly string[], args?: readonly Comparison[]): ProfileRule {
