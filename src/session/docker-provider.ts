@@ -15,6 +15,7 @@ import { currentOwner } from "../sandbox/owner.ts";
 import { HOME, STATE_DIR } from "../sandbox/places.ts";
 import { type Reaped, reap } from "../sandbox/reaper.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import { seccompOption } from "../sandbox/seccomp/option.ts";
 import { userInside } from "../sandbox/user.ts";
 import type { SandboxProvider, SandboxRequest } from "./provider.ts";
 
@@ -144,6 +145,7 @@ async function prepare(
         runtimeVolume: runtime.volume,
         idlePath: runtime.idlePath,
         limits,
+        seccomp: await seccompOption(engine, cacheDir),
         selinux: engine.hasSelinux,
         privateCgroup: !engine.isPodman || engine.cgroupVersion === 2,
       },
