@@ -1,6 +1,7 @@
 import { systemCode } from "../core/errors.ts";
 import type { ToolDetails } from "../core/tool-result.ts";
 import type { Hello, Outcome } from "../protocol/messages.ts";
+import { ownLimits } from "./own-limits.ts";
 
 type Settled = Outcome["status"];
 
@@ -22,6 +23,8 @@ export class ToolFailure extends Error {
  * containment that names the rule.
  */
 export function failureOutcome(thrown: unknown, path: string | undefined, hello: Hello): Outcome {
+  // It may be a limit that a command took from us, and then a new tool host will do better.
+  ownLimits.require();
   if (thrown instanceof ToolFailure) return outcome("failed", thrown.message, thrown.details);
   const code = systemCode(thrown);
   const shown = path ?? "the path";
@@ -56,6 +59,10 @@ const SYSTEM_WORDS: Record<string, string> = {
   EEXIST: "already exists",
   ENOTEMPTY: "the directory is not empty",
   EFBIG: "the file is too large",
+  EMFILE: "the tool host's limit on open files is reached",
+  ENFILE: "the machine's limit on open files is reached",
+  EAGAIN: "the limit on processes is reached",
+  ENOMEM: "the memory is used up",
   EXDEV: "cannot be moved across mounts",
   ENXIO: "is a socket or a device without a reader, not a regular file",
 };

@@ -1,8 +1,11 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
+import { messageOf, systemCode } from "../../core/errors.ts";
 import { headBytes } from "../../core/truncate.ts";
 import { escapeControls } from "../../core/visible.ts";
 import { ToolFailure } from "../outcomes.ts";
+import { ownLimits } from "../own-limits.ts";
 import { type StreamRecord, splitRecords } from "./records.ts";
 
 /** Seconds a search may take. */
@@ -44,7 +47,7 @@ const FIXED_ARGS = [
 export async function runRg(run: RgRun, take: (record: StreamRecord) => boolean): Promise<RgEnd> {
   // The target is a path that begins with `./` and stands after `--`: no name can be an option.
   const args = [...FIXED_ARGS, ...run.args, "--", `./${run.target ?? ""}`];
-  const child = spawn(run.program, args, { cwd: run.cwd, env: {}, stdio: ["pipe", "pipe", "pipe"] });
+  const child = await startRg(run, args);
   const exited = exitOf(child);
   const killer = new Killer(child, run);
   const errors = collect(child.stderr);
@@ -52,7 +55,6 @@ export async function runRg(run: RgRun, take: (record: StreamRecord) => boolean)
   child.stdin.on("error", () => undefined);
   child.stdin.end(run.input ?? "");
   try {
-    await Promise.race([started(child), exited]);
     for await (const record of splitRecords(child.stdout, run.delimiter, run.maxRecordBytes)) {
       if (take(record)) continue;
       killer.kill("stopped");
@@ -65,6 +67,27 @@ export async function runRg(run: RgRun, take: (record: StreamRecord) => boolean)
     killer.disarm();
   }
 }
+
+/** A child without a pid was not started, and has not even streams where descriptors were wanting. */
+async function startRg({ program, cwd }: RgRun, args: readonly string[]): Promise<Child> {
+  ownLimits.require();
+  try {
+    const child = spawn(program, args, { cwd, env: {}, stdio: ["pipe", "pipe", "pipe"] });
+    if (child.pid !== undefined) return child;
+    const [cause] = await once(child, "error");
+    throw cause;
+  } catch (thrown) {
+    const words = START_WORDS[systemCode(thrown) ?? ""] ?? messageOf(thrown);
+    throw new ToolFailure(`The search program did not start: ${words}`);
+  }
+}
+
+const START_WORDS: Record<string, string> = {
+  EAGAIN: "the limit on processes is reached; end background jobs first",
+  EMFILE: "the tool host's limit on open files is reached",
+  ENFILE: "the machine's limit on open files is reached",
+  ENOMEM: "the memory is used up; end background jobs first",
+};
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -96,17 +119,12 @@ class Killer {
   }
 }
 
-/** Never settles for a program that cannot be started; then `exited` rejects. */
-function started(child: Child): Promise<void> {
-  return new Promise((resolve) => child.on("spawn", resolve));
-}
-
 function exitOf(child: Child): Promise<number> {
   const exited = new Promise<number>((resolve, reject) => {
-    child.on("error", (error) => reject(new ToolFailure(`The search program did not start: ${error.message}`)));
+    child.on("error", reject);
     child.on("exit", (code) => resolve(code ?? -1));
   });
-  // Awaited only after the output; until then a failed start must not count as unhandled.
+  // Awaited only after the output; until then an error must not count as unhandled.
   exited.catch(() => undefined);
   return exited;
 }

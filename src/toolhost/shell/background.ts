@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { tailLines } from "../../core/truncate.ts";
 import type { Outcome } from "../../protocol/messages.ts";
 import { outcome } from "../outcomes.ts";
@@ -7,6 +6,7 @@ import { readable } from "./output-text.ts";
 import { prepare, type ShellParts, startOnPipe } from "./parts.ts";
 import { within } from "./process-run.ts";
 import { readProcess } from "./process-table.ts";
+import { takeFile } from "./state-folder.ts";
 import { endingWords, resultText, withShellName } from "./words.ts";
 
 /** A server with a typing error is dead by then, and the model learns of it at once instead of one call later. */
@@ -16,7 +16,7 @@ const EARLY_OUTPUT = { maxLines: 50, maxBytes: 4096 };
 /** Starts a command as a job with a log of its own. It sees the shell's state and changes nothing of it. */
 export async function startBackground(parts: ShellParts, command: string, notes: string[]): Promise<Outcome> {
   const { id, folder, log: path } = parts.jobs.reserve();
-  const prepared = prepare(parts, command, folder, false);
+  const prepared = await prepare(parts, () => parts.memory.prepare(command, folder, false));
   const { running, pipe, notes: startNotes } = await startOnPipe(parts, prepared.program);
   const log = new RotatingLog(path, parts.hello.maxOutputFileBytes);
   running.output.on("data", (chunk: Buffer) => log.write(chunk));
@@ -25,7 +25,8 @@ export async function startBackground(parts: ShellParts, command: string, notes:
   parts.jobs.add({ id, command, processes: [main], log: path });
   parts.pipes.retire(pipe);
 
-  const notices = [...notes, ...prepared.notes, ...startNotes];
+  const unlogged = log.isOpen ? [] : ["its output cannot be kept: no file could be made for it"];
+  const notices = [...notes, ...prepared.notes, ...startNotes, ...unlogged];
   const details = { job_id: id, output_path: path };
   if (!(await within(running.exited, EARLY_END_MS))) {
     const words = `job ${id} runs in the background: pid ${running.pid}, output in ${path}; end it with kill -- -${running.pid}`;
@@ -33,7 +34,8 @@ export async function startBackground(parts: ShellParts, command: string, notes:
   }
   await within(closed, EARLY_END_MS);
   const exit = await running.exited;
-  const { text } = tailLines(readable(readFileSync(path), false).text, EARLY_OUTPUT);
+  const printed = takeFile(path, parts.hello.maxOutputFileBytes) ?? Buffer.alloc(0);
+  const { text } = tailLines(readable(printed, false).text, EARLY_OUTPUT);
   const output = withShellName(text, prepared.textPath, parts.hello.programs.shellKind);
   const words = [`job ${id} ended at once; its output is in ${path}`, ...endingWords("exit", exit, 0)];
   return outcome(exit.code === 0 ? "ok" : "failed", resultText(output, [...notices, ...words]), {

@@ -1,4 +1,3 @@
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { systemCode } from "../../core/errors.ts";
 import type { Hello, Outcome } from "../../protocol/messages.ts";
@@ -6,16 +5,18 @@ import { BASH_SECONDS } from "../../tools/bash.ts";
 import type { Handler } from "../context.ts";
 import { cancelled } from "../notices.ts";
 import { outcome } from "../outcomes.ts";
+import { ownLimits } from "../own-limits.ts";
 import { startBackground } from "./background.ts";
 import { openCgroup } from "./cgroup.ts";
 import { runForeground } from "./foreground.ts";
 import { JobTable } from "./jobs.ts";
 import { ShellMemory } from "./memory.ts";
 import { OutputFolder } from "./output-folder.ts";
-import { callProcesses, type ShellParts } from "./parts.ts";
+import { callProcesses, endable, type ShellParts } from "./parts.ts";
 import { killAll } from "./process-kill.ts";
 import { createPipeMaker } from "./process-pipe.ts";
 import type { ProcessScope } from "./process-scope.ts";
+import { ensureFolder, isThere, tryTo } from "./state-folder.ts";
 import { checkText } from "./text.ts";
 
 export type Shell = {
@@ -31,17 +32,20 @@ export type Shell = {
  * `descendantScope()` anywhere else. Processes of a call that an earlier tool host left unfinished are ended first.
  */
 export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScope }): Shell {
-  mkdirSync(hello.state, { recursive: true, mode: 0o700 });
+  // The first one in a container makes this folder.
+  const restarted = isThere(join(hello.state, "jobs"));
+  tryTo(() => ensureFolder(hello.state));
   const parts: ShellParts = {
     hello,
     scope,
-    memory: new ShellMemory(hello),
+    memory: new ShellMemory(hello, restarted),
     pipes: createPipeMaker(hello.programs.shell),
-    jobs: new JobTable(join(hello.state, "jobs")),
-    outputs: new OutputFolder(join(hello.state, "outputs"), hello.maxOutputFileBytes),
+    jobs: new JobTable(hello.state),
+    outputs: new OutputFolder(hello.state, hello.maxOutputFileBytes),
     cgroup: openCgroup(),
+    limits: ownLimits,
   };
-  let last: Promise<unknown> = killAll(() => callProcesses(parts));
+  let last: Promise<unknown> = killAll(endable(parts, () => callProcesses(parts)));
   let saidPosix = hello.programs.shellKind === "bash";
   let ended = false;
 
@@ -49,6 +53,7 @@ export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScop
     const checked = checkText(command);
     if ("refused" in checked) return Promise.resolve(outcome("invalid", checked.refused));
     const turn = inTurn(last, context.signal, async () => {
+      parts.limits.require();
       if (ended) return outcome("cancelled", "Not run: the session has ended");
       const notes = saidPosix ? checked.notes : [...checked.notes, POSIX_NOTE];
       saidPosix = true;
@@ -63,9 +68,10 @@ export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScop
   return {
     handleBash,
     describeJobs: () => parts.jobs.describe(scope.session()),
-    endEverything() {
+    async endEverything() {
       ended = true;
-      return killAll(() => scope.session());
+      const { left } = await killAll(endable(parts, () => scope.session()));
+      return left;
     },
   };
 }
@@ -100,11 +106,14 @@ function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T | Promise
 }
 
 function couldNotRun(thrown: unknown): Outcome {
+  ownLimits.require();
   const words: Record<string, string> = {
     EAGAIN: "no process can be started: the limit on processes is reached",
     ENOMEM: "no process can be started: the memory is used up",
-    ENOSPC: "its files cannot be written: the disk of the container's state is full",
-    ENOENT: "the shell of the image is gone",
+    EMFILE: "the tool host's limit on open files is reached",
+    ENOSPC: "its files cannot be written: the file system of the tool host's state folder is full",
+    ENOENT: "the shell of the image, or the folder of its own files, is gone",
+    ENOTDIR: "the folder of the shell's own files was replaced",
   };
   const cause = thrown instanceof Error ? thrown.message : String(thrown);
   return outcome("failed", `The command could not be run to its end: ${words[systemCode(thrown) ?? ""] ?? cause}`);

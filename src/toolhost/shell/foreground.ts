@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import type { ToolDetails } from "../../core/tool-result.ts";
 import type { Outcome } from "../../protocol/messages.ts";
 import type { CallContext } from "../context.ts";
@@ -11,9 +10,10 @@ import type { Prepared } from "./memory.ts";
 import { CappedFile, RotatingLog } from "./output-file.ts";
 import { LiveOutput } from "./output-live.ts";
 import { type Captured, OutputSink } from "./output-sink.ts";
-import { callProcesses, prepare, type ShellParts, type Started, startOnPipe } from "./parts.ts";
+import { callProcesses, endable, prepare, type ShellParts, type Started, startOnPipe } from "./parts.ts";
 import { killAll } from "./process-kill.ts";
 import { type Cause, type Exit, firstCause, within } from "./process-run.ts";
+import { keyOf, type Proc } from "./process-table.ts";
 import { endingWords, limitWords, resultText, shownOutput, withShellName } from "./words.ts";
 
 /** How long output is read after the main process has ended: what it wrote is in the pipe by then. */
@@ -21,15 +21,17 @@ const DRAIN_MS = 50;
 /** A killed main process is reaped at once; only one stuck in the kernel is not. */
 const REAP_MS = 2000;
 
+/** What a command that ended leaves running is a server or two; more is a bomb, and would leave the next command no room. */
+const MAX_LEFT_BEHIND = 64;
+
 export type Command = { text: string; notes: string[]; timeoutMs: number };
 
 /** Runs one command to its end, its limit or its cancel; what it leaves running becomes a job. */
 export async function runForeground(parts: ShellParts, command: Command, context: CallContext): Promise<Outcome> {
   const begun = performance.now();
-  if (parts.jobs.any) parts.jobs.claim(callProcesses(parts));
+  const cleared = parts.jobs.any ? await clearTheWay(parts) : [];
   const before = parts.cgroup.read();
-  const folder = join(parts.hello.state, "run");
-  const prepared = prepare(parts, command.text, folder, true);
+  const prepared = await prepare(parts, () => parts.memory.prepare(command.text, parts.memory.newFolder(), true));
   const started = await startOnPipe(parts, prepared.program);
   const sink = new OutputSink(() => openFile(parts));
   const live = new LiveOutput(context.show);
@@ -44,8 +46,10 @@ export async function runForeground(parts: ShellParts, command: Command, context
   const { cause, exit, left } = await ending(parts, started, command.timeoutMs, context.signal);
   const drained = await within(started.running.drained, DRAIN_MS);
   live.flush();
-  const job = leaveJob(parts, command.text, started, drained, tap);
-  const kept = cause === "exit" ? await keepState(parts, prepared, folder, exit) : [];
+  parts.limits.require();
+  const job = await leaveJob(parts, command.text, started, drained, tap);
+  const kept = cause === "exit" ? await keepState(parts, prepared, exit) : [];
+  parts.memory.clear(prepared);
   const change = cgroupChange(before, parts.cgroup.read());
   const captured = sink.finish();
   const text = withShellName(captured.text, prepared.textPath, parts.hello.programs.shellKind);
@@ -57,6 +61,7 @@ export async function runForeground(parts: ShellParts, command: Command, context
       exit,
       notices: [
         ...command.notes,
+        ...cleared,
         ...prepared.notes,
         ...started.notes,
         ...kept,
@@ -79,54 +84,74 @@ type Ended = { cause: Cause; exit: Exit | undefined; left: number };
 async function ending(parts: ShellParts, { running }: Started, timeoutMs: number, signal: AbortSignal): Promise<Ended> {
   const cause = await firstCause(running, timeoutMs, signal);
   if (cause === "exit") return { cause, exit: await running.exited, left: 0 };
-  const left = await killAll(() => callProcesses(parts));
+  const { left } = await killAll(endable(parts, () => callProcesses(parts)));
   const exit = (await within(running.exited, REAP_MS)) ? await running.exited : undefined;
   return { cause, exit, left };
 }
 
 /** Hands what still runs to the job table, and the pipe with it: a reader must stay, or the next print would kill it. */
-function leaveJob(
+async function leaveJob(
   parts: ShellParts,
   command: string,
   { running, pipe }: Started,
   drained: boolean,
   tap: { take: (chunk: Buffer) => void },
-): { id?: number; notices: string[] } {
-  const left = callProcesses(parts);
+): Promise<{ id?: number; notices: string[] }> {
+  let left = callProcesses(parts);
+  const notices: string[] = [];
+  if (left.length > MAX_LEFT_BEHIND) {
+    const { ended } = await killAll(endable(parts, () => callProcesses(parts)));
+    left = callProcesses(parts);
+    notices.push(`${ended} processes it left behind were ended: more than ${MAX_LEFT_BEHIND} are no background job`);
+  }
   if (drained) parts.pipes.give(pipe);
   else parts.pipes.retire(pipe);
   if (left.length === 0) {
     running.output.destroy();
-    return { notices: [] };
+    return { notices };
   }
   const { id, log: path } = parts.jobs.reserve();
-  if (drained) tap.take = () => undefined;
+  const log = drained ? undefined : new RotatingLog(path, parts.hello.maxOutputFileBytes);
+  if (log === undefined) tap.take = () => undefined;
   else {
-    const log = new RotatingLog(path, parts.hello.maxOutputFileBytes);
     tap.take = (chunk) => log.write(chunk);
     void running.drained.then(() => log.close());
   }
   parts.jobs.add({ id, command, processes: left, ...(!drained && { log: path }) });
-  const output = drained ? "" : `; what it prints from now on goes to ${path}`;
+  const kept = log?.isOpen ? `goes to ${path}` : "is dropped, since no file could be made for it";
+  const output = drained ? "" : `; what it prints from now on ${kept}`;
   return {
     id,
-    notices: [`job ${id} goes on in the background: ${namesOf(left)}${output}; end it with ${killWords(left)}`],
+    notices: [
+      ...notices,
+      `job ${id} goes on in the background: ${namesOf(left)}${output}; end it with ${killWords(left)}`,
+    ],
   };
 }
 
-async function keepState(
-  parts: ShellParts,
-  prepared: Prepared,
-  folder: string,
-  exit: Exit | undefined,
-): Promise<string[]> {
+/** Gives strays to the job they most likely belong to, and ends a job that has become a fork bomb. */
+async function clearTheWay(parts: ShellParts): Promise<string[]> {
+  const { jobs, scope } = parts;
+  jobs.claim(callProcesses(parts));
+  const { ids, keys } = jobs.overgrown(scope.session());
+  if (ids.length === 0) return [];
+  const list = (): Proc[] => {
+    const live = scope.session();
+    jobs.owned(live);
+    const grown = jobs.overgrown(live).keys;
+    for (const key of grown) keys.add(key);
+    return live.filter((proc) => keys.has(keyOf(proc)));
+  };
+  const { ended, left } = await killAll(endable(parts, list));
+  const rest = left === 0 ? "" : `, and ${left} could not be`;
+  return [`job ${ids.join(", ")} had grown without end: ${ended} processes of it were ended${rest}`];
+}
+
+async function keepState(parts: ShellParts, prepared: Prepared, exit: Exit | undefined): Promise<string[]> {
   if (exit?.code === 2 && !(await parses(parts, prepared))) {
     return ["syntax error: directory and variables are as before this command"];
   }
-  const kept = parts.memory.commit(folder, prepared.nonce);
-  return (
-    kept?.notes ?? ["the shell ended without saving its state: directory and variables are as before this command"]
-  );
+  return parts.memory.commit(prepared);
 }
 
 /** bash runs the lines before a syntax error; exit code 2 alone does not tell it from a command that failed. */

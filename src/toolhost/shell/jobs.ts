@@ -1,9 +1,9 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { clip } from "../../core/truncate.ts";
 import { visibleLine } from "../../core/visible.ts";
 import { withDescendants } from "./process-scope.ts";
 import { commandLine, keyOf, type Proc } from "./process-table.ts";
+import { discard, ensureFolder, moveFile, putFile, takeFile, tryTo } from "./state-folder.ts";
 
 /** Processes that outlive the call that started them, until they end or the session does. */
 export type Job = {
@@ -18,19 +18,24 @@ export type Job = {
 /** Jobs kept on record after they ended. */
 const MAX_ENDED = 20;
 const NAME_CHARS = 60;
+/** More than this is a fork bomb: half of the processes a container may have by default. */
+const MAX_GROWN = 256;
+const MAX_RECORD_BYTES = 4 * 1024 * 1024;
 const MAX_NAMED = 3;
 
 /** The session's jobs, written down at every change so that a restarted tool host neither kills nor loses one. */
 export class JobTable {
+  readonly #state: string;
   readonly #folder: string;
   readonly #file: string;
   #jobs: Job[];
   #last: number;
 
-  constructor(folder: string) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    this.#folder = folder;
-    this.#file = join(folder, "jobs.json");
+  constructor(state: string) {
+    this.#state = state;
+    this.#folder = join(state, "jobs");
+    tryTo(() => ensureFolder(state, this.#folder));
+    this.#file = join(this.#folder, "jobs.json");
     this.#jobs = readJobs(this.#file);
     this.#last = Math.max(0, ...this.#jobs.map((job) => job.id));
   }
@@ -39,7 +44,8 @@ export class JobTable {
   reserve(): { id: number; folder: string; log: string } {
     this.#last++;
     const folder = this.#folderOf(this.#last);
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // Who writes there finds out, and says so.
+    tryTo(() => ensureFolder(this.#state, folder));
     return { id: this.#last, folder, log: join(folder, "log") };
   }
 
@@ -67,6 +73,15 @@ export class JobTable {
     this.#jobs.at(-1)?.processes.push(...strays);
   }
 
+  /** Processes of jobs that have grown beyond what any job needs, as last seen by {@link owned}. */
+  overgrown(live: readonly Proc[]): { ids: number[]; keys: Set<string> } {
+    const alive = new Set(live.map(keyOf));
+    const large = this.#jobs
+      .map((job) => ({ id: job.id, keys: job.processes.map(keyOf).filter((key) => alive.has(key)) }))
+      .filter(({ keys }) => keys.length > MAX_GROWN);
+    return { ids: large.map(({ id }) => id), keys: new Set(large.flatMap(({ keys }) => keys)) };
+  }
+
   /** Whether there was any job at all. */
   get any(): boolean {
     return this.#jobs.length > 0;
@@ -86,15 +101,15 @@ export class JobTable {
 
   #write(): void {
     const ended = this.#jobs.filter((job) => job.processes.length === 0);
-    for (const job of ended.slice(0, -MAX_ENDED)) {
-      rmSync(this.#folderOf(job.id), { recursive: true, force: true });
-      this.#jobs.splice(this.#jobs.indexOf(job), 1);
-    }
+    const old = ended.slice(0, -MAX_ENDED);
+    this.#jobs = this.#jobs.filter((job) => !old.includes(job));
     try {
-      writeFileSync(`${this.#file}.new`, JSON.stringify(this.#jobs), { mode: 0o600 });
-      renameSync(`${this.#file}.new`, this.#file);
+      ensureFolder(this.#state, this.#folder);
+      for (const job of old) discard(this.#folderOf(job.id));
+      putFile(`${this.#file}.new`, JSON.stringify(this.#jobs), "utf8");
+      moveFile(`${this.#file}.new`, this.#file);
     } catch {
-      // On a full disk the job runs on; only a tool host started after this one would not know it.
+      // On a full disk, or a spoilt one, the job runs on; only a tool host started after this one would not know it.
     }
   }
 
@@ -126,7 +141,7 @@ function nameOf(proc: Proc): string {
 /** Another process of the agent could have changed the file, so what does not look like a job is no job. */
 function readJobs(file: string): Job[] {
   try {
-    const stored: unknown = JSON.parse(readFileSync(file, "utf8"));
+    const stored: unknown = JSON.parse(takeFile(file, MAX_RECORD_BYTES)?.toString("utf8") ?? "");
     return Array.isArray(stored) ? stored.flatMap(asJob) : [];
   } catch {
     return [];

@@ -1,5 +1,6 @@
-import { closeSync, openSync, renameSync, writeSync } from "node:fs";
+import { closeSync, writeSync } from "node:fs";
 import { TailRing } from "./output-ring.ts";
+import { createFile, moveFile } from "./state-folder.ts";
 
 /** The tail of a capped file waits in memory; 4 MiB is far more than anyone reads of an end. */
 const MAX_TAIL_BYTES = 4 * 1024 * 1024;
@@ -22,7 +23,7 @@ export class CappedFile {
     this.#tailRoom = Math.min(MAX_TAIL_BYTES, Math.floor(maxBytes / 2));
     this.#headRoom = maxBytes - this.#tailRoom;
     this.#tail = new TailRing(this.#tailRoom);
-    this.#fd = openSync(path, "wx", 0o600);
+    this.#fd = createFile(path);
   }
 
   /** Whether every byte is in the file. */
@@ -77,6 +78,11 @@ export class RotatingLog {
     this.#fd = openOrNothing(path);
   }
 
+  /** Whether anything can be written to it. */
+  get isOpen(): boolean {
+    return this.#fd !== undefined;
+  }
+
   write(chunk: Buffer): void {
     if (this.#fd === undefined) return;
     try {
@@ -97,7 +103,7 @@ export class RotatingLog {
 
   #rotate(): void {
     this.close();
-    renameSync(this.path, `${this.path}.old`);
+    moveFile(this.path, `${this.path}.old`);
     this.#fd = openOrNothing(this.path);
     this.#size = 0;
   }
@@ -105,7 +111,7 @@ export class RotatingLog {
 
 function openOrNothing(path: string): number | undefined {
   try {
-    return openSync(path, "w", 0o600);
+    return createFile(path);
   } catch {
     return undefined;
   }

@@ -1,10 +1,12 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { systemCode } from "../../core/errors.ts";
 import type { Hello } from "../../protocol/messages.ts";
+import type { OwnLimits } from "../own-limits.ts";
 import type { Cgroup } from "./cgroup.ts";
 import type { JobTable } from "./jobs.ts";
 import type { Prepared, ShellMemory } from "./memory.ts";
 import type { OutputFolder } from "./output-folder.ts";
-import { killAll } from "./process-kill.ts";
+import { killAll, type Targets } from "./process-kill.ts";
 import type { OutputPipe, PipeMaker } from "./process-pipe.ts";
 import { type Program, type Running, start } from "./process-run.ts";
 import type { ProcessScope } from "./process-scope.ts";
@@ -19,6 +21,7 @@ export type ShellParts = {
   jobs: JobTable;
   outputs: OutputFolder;
   cgroup: Cgroup;
+  limits: OwnLimits;
 };
 
 /** Processes of the running call: all of the session's but the jobs'. */
@@ -28,20 +31,59 @@ export function callProcesses({ scope, jobs }: ShellParts): Proc[] {
   return live.filter((proc) => !owned.has(keyOf(proc)));
 }
 
-/** Lays a command out; on a full disk kept outputs make room, since without a command nothing could be removed at all. */
-export function prepare({ memory, outputs }: ShellParts, text: string, folder: string, saves: boolean): Prepared {
+/** The processes of `list` for {@link killAll}, which may stop others for a moment where that is the only way. */
+export function endable({ scope }: ShellParts, list: () => Proc[]): Targets {
+  const { stopAll, continueAll } = scope;
+  return { list, ...(stopAll && continueAll && { stopAll, continueAll }) };
+}
+
+/** How long a folder that was spoilt before is watched for someone who goes on doing so. */
+const WATCH_MS = 30;
+
+/**
+ * Lays a command out; on a full disk kept outputs make room, and where a job keeps spoiling our folder the jobs are
+ * ended, since without a command nothing could be removed or ended at all.
+ */
+export async function prepare(parts: ShellParts, layOut: () => Prepared): Promise<Prepared> {
+  const { memory, outputs, scope } = parts;
   try {
-    return memory.prepare(text, folder, saves);
+    const prepared = layOut();
+    if (!memory.spoilt || scope.session().length === 0) return prepared;
+    await sleep(WATCH_MS);
+    if (memory.isIntact(prepared)) return prepared;
   } catch (thrown) {
-    if (systemCode(thrown) !== "ENOSPC") throw thrown;
-    outputs.clear();
-    const prepared = memory.prepare(text, folder, saves);
-    const note = "the disk for the shell's own files was full, so the outputs kept from earlier commands were removed";
-    return { ...prepared, notes: [...prepared.notes, note] };
+    if (systemCode(thrown) === "ENOSPC") return withNote(emptied(outputs, layOut), OUTPUTS_REMOVED);
+    if (scope.session().length === 0) throw thrown;
   }
+  const ended = await endJobs(parts);
+  return withNote(layOut(), `something keeps spoiling the folder of the shell's own files, so ${ended}`);
+}
+
+const OUTPUTS_REMOVED =
+  "the disk for the shell's own files was full, so the outputs kept from earlier commands were removed";
+
+function emptied(outputs: OutputFolder, layOut: () => Prepared): Prepared {
+  outputs.clear();
+  return layOut();
+}
+
+function withNote(prepared: Prepared, note: string): Prepared {
+  return { ...prepared, notes: [...prepared.notes, note] };
+}
+
+/** Ends all that runs, and says what became of it; nothing is claimed that was not looked at. */
+async function endJobs(parts: ShellParts): Promise<string> {
+  const { left } = await killAll(endable(parts, () => parts.scope.session()));
+  return left === 0
+    ? "all background jobs were ended before this command"
+    : `the background jobs were to be ended, but ${left} processes still live`;
 }
 
 export type Started = { running: Running; pipe: OutputPipe; notes: string[] };
+
+/** The dead leave the table when process 1 has reaped them, a moment after they are gone. */
+const REAPED_MS = 2000;
+const RETRY_MS = 20;
 
 /**
  * Starts a program on a fresh pipe. When no process can be started any more, jobs are ended to make room, since without
@@ -51,12 +93,25 @@ export async function startOnPipe(parts: ShellParts, program: Program): Promise<
   try {
     return { ...(await startOnce(parts, program)), notes: [] };
   } catch (thrown) {
-    if (systemCode(thrown) !== "EAGAIN" || parts.scope.session().length === 0) throw thrown;
-    await killAll(() => parts.scope.session());
-    const note = "no process could be started any more, so all background jobs were ended before this command";
-    return { ...(await startOnce(parts, program)), notes: [note] };
+    if (systemCode(thrown) !== "EAGAIN") throw thrown;
+    const notes =
+      parts.scope.session().length > 0 ? [`no process could be started any more, so ${await endJobs(parts)}`] : [];
+    return { ...(await startWhenReaped(parts, program)), notes };
   }
 }
+
+async function startWhenReaped(parts: ShellParts, program: Program): Promise<Omit<Started, "notes">> {
+  for (const deadline = performance.now() + REAPED_MS; ; ) {
+    try {
+      return await startOnce(parts, program);
+    } catch (thrown) {
+      if (systemCode(thrown) !== "EAGAIN" || performance.now() > deadline) throw thrown;
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+const NO_FOLDER = ["ENOENT", "ENOTDIR"];
 
 async function startOnce(parts: ShellParts, program: Program): Promise<Omit<Started, "notes">> {
   const pipe = await parts.pipes.take();
@@ -66,6 +121,7 @@ async function startOnce(parts: ShellParts, program: Program): Promise<Omit<Star
     void running.exited.then(() => parts.scope.release(running.pid));
     return { running, pipe };
   } catch (thrown) {
+    if (NO_FOLDER.includes(systemCode(thrown) ?? "")) parts.memory.spoilt = true;
     parts.pipes.give(pipe);
     throw thrown;
   }

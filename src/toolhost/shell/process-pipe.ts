@@ -60,7 +60,11 @@ async function makePipe(shell: string): Promise<OutputPipe> {
   try {
     const pid = await Promise.race([firstNumber(maker.stderr), ended.then(() => undefined)]);
     // With a shell that works, only a full process table makes this fail.
-    if (pid === undefined) throw Object.assign(new Error(`${shell} could not make a pipe`), { code: "EAGAIN" });
+    if (pid === undefined) {
+      // A shell that cannot fork tries again for 15 s.
+      maker.kill("SIGKILL");
+      throw Object.assign(new Error(`${shell} could not make a pipe`), { code: "EAGAIN" });
+    }
     const pipe = pipeOf(openSync(`/proc/${pid}/fd/4`, READ));
     hold?.destroy();
     // The right side still reads: what a command printed before it ended would be lost.

@@ -10,6 +10,9 @@ export type ProcessScope = {
   release(pid: number): void;
   /** Live processes of the session, jobs included. */
   session(): Proc[];
+  /** Stops at one moment whatever runs as our user, but ourselves; absent where others run as the same user. */
+  stopAll?(): void;
+  continueAll?(): void;
 };
 
 /**
@@ -30,7 +33,18 @@ export function namespaceScope(): ProcessScope {
       for (const pid of withDescendants(new Set(foreign.map((proc) => proc.pid)), all)) spared.add(pid);
       return all.filter((proc) => proc.pid > 1 && !spared.has(proc.pid) && isOfOurUser(proc.pid));
     },
+    stopAll: () => signalAll("SIGSTOP"),
+    continueAll: () => signalAll("SIGCONT"),
   };
+}
+
+/** kill(2): -1 is every process we may signal, process 1 and ourselves excepted; the pid namespace is the border. */
+function signalAll(signal: NodeJS.Signals): void {
+  try {
+    process.kill(-1, signal);
+  } catch {
+    // There is none.
+  }
 }
 
 function requireContainer(): void {

@@ -26,8 +26,8 @@ const CHEAP_TO_LOSE = "{ printf 500 >|/proc/self/oom_score_adj; } 2>/dev/null";
 
 /** By itself, so that a definition bash printed wrongly costs only that function. */
 function restoreFunction({ name, declaration, text }: { name: string; declaration: string; text: string }): string {
-  // Without an attribute to set, `declare -f name` would print the function.
-  const set = declaration.startsWith("declare -f ") ? ":" : declaration;
+  // Without an attribute to set, `declare -f name` would print the function. And `:` may be one: a fork bomb's name.
+  const set = declaration.startsWith("declare -f ") ? "[[ set ]]" : declaration;
   return `if eval ${quoted(text)}; then ${set}; else ${lose(name)}; fi`;
 }
 
@@ -37,10 +37,11 @@ function lose(name: string): string {
 
 /**
  * The EXIT trap that saves, and a `trap` that keeps it in front of the EXIT trap of the command. An assignment cannot
- * be shadowed and in POSIX mode a special builtin beats a function, so nothing the command defined is run here.
+ * be shadowed and in POSIX mode a special builtin beats a function, so nothing the command defined is run here. Reading
+ * a script that is gone would end a POSIX shell with another exit code; a redirection from it only skips the group.
  */
 function trapScript(save: string): string {
-  const first = `{ __glovebox_status=$? POSIXLY_CORRECT=1; \\trap - DEBUG ERR RETURN; \\. ${plain(save)}; } >/dev/null 2>&1\n`;
+  const first = `{ __glovebox_status=$? POSIXLY_CORRECT=1; \\trap - DEBUG ERR RETURN; \\. ${plain(save)}; } >/dev/null 2>&1 <${plain(save)}\n`;
   return `trap () {
   { local -; set +vxu; } 2>/dev/null
   if (( BASH_SUBSHELL )) || [[ $1 == -l ]]; then builtin trap "$@"; return; fi
@@ -61,7 +62,7 @@ function trapScript(save: string): string {
     -:0|-:[Ee][Xx][Ii][Tt]) builtin trap -- "$__glovebox_first" EXIT ;;
     *:0|*:[Ee][Xx][Ii][Tt]) builtin trap -- "$__glovebox_first\${__glovebox_text#"$__glovebox_first"}" EXIT ;;
     # bash undoes at our return what is reset here, but not what is replaced.
-    -:DEBUG|-:RETURN) builtin trap : "$__glovebox_signal" ;;
+    -:DEBUG|-:RETURN) builtin trap '[[ - ]]' "$__glovebox_signal" ;;
     -:*) builtin trap - "$__glovebox_signal" ;;
     *) builtin trap -- "$__glovebox_text" "$__glovebox_signal" ;;
     esac

@@ -9,13 +9,14 @@ import {
   openSync,
   readSync,
   renameSync,
-  rmSync,
+  rmdirSync,
   type Stats,
   statfsSync,
   unlinkSync,
   writeSync,
 } from "node:fs";
 import { rm } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
 import { systemCode } from "../../core/errors.ts";
 
 /*
@@ -26,8 +27,21 @@ import { systemCode } from "../../core/errors.ts";
 const CREATE = constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | constants.O_WRONLY;
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Makes sure that `path` is a real folder of ours, closed to others; whatever else is there is put out of the way. */
-export function ensureFolder(path: string): void {
+/**
+ * Makes sure that `root` and every folder from there to `path` is a real one of ours, closed to others; whatever else is
+ * there is put out of the way.
+ */
+export function ensureFolder(root: string, path = root): void {
+  mendFolder(root);
+  let folder = root;
+  for (const name of relative(root, path).split(sep)) {
+    if (name === "") continue;
+    folder = join(folder, name);
+    mendFolder(folder);
+  }
+}
+
+function mendFolder(path: string): void {
   if (isOurFolder(path)) return;
   const found = look(path);
   if (found?.isDirectory() && found.uid === process.getuid?.()) return chmodSync(path, 0o700);
@@ -81,7 +95,11 @@ export function takeFile(path: string, maxBytes: number): Buffer | undefined {
     if (!found.isFile() || found.size > maxBytes) return undefined;
     const bytes = Buffer.allocUnsafe(found.size);
     let size = 0;
-    for (let read = -1; read !== 0 && size < bytes.length; size += read) read = readSync(fd, bytes, size);
+    while (size < bytes.length) {
+      const read = readSync(fd, bytes, size, bytes.length - size, null);
+      if (read === 0) break;
+      size += read;
+    }
     return bytes.subarray(0, size);
   } catch {
     return undefined;
@@ -124,16 +142,33 @@ export function discard(path: string): void {
   }
 }
 
-/** Removes a folder that should hold no more than these files. */
+/** Removes a folder of which these files are known; the rest of it goes as {@link discard} says. */
 export function removeFolder(path: string, names: readonly string[]): void {
   try {
-    for (const name of names) rmSync(`${path}/${name}`, { force: true });
-    rmSync(path, { recursive: true, force: true });
+    for (const name of names) {
+      const file = `${path}/${name}`;
+      if (isThere(file)) unlinkSync(file);
+    }
+    rmdirSync(path);
   } catch {
-    rm(path, { recursive: true, force: true }).catch(() => undefined);
+    tryTo(() => discard(path));
+  }
+}
+
+/** For what is tried again, or made good, when it counts. */
+export function tryTo(act: () => void): void {
+  try {
+    act();
+  } catch {
+    // On a full disk, say; who needs the folder then is told.
   }
 }
 
 function look(path: string): Stats | undefined {
-  return lstatSync(path, { throwIfNoEntry: false });
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    // Behind a folder that is closed; who goes on is told by the next error.
+    return undefined;
+  }
 }

@@ -55,9 +55,9 @@ describe("a capped file", () => {
 
   test("makes room by removing the oldest", () => {
     const outputs = join(folder, "outputs");
-    new OutputFolder(outputs, 10);
+    new OutputFolder(folder, 10);
     for (const number of [1, 2, 3, 4, 9]) writeFileSync(join(outputs, `${number}.txt`), "0123456789");
-    const path = new OutputFolder(outputs, 10).nextPath();
+    const path = new OutputFolder(folder, 10).nextPath();
     expect([path, readdirSync(outputs).sort()]).toEqual([join(outputs, "10.txt"), ["3.txt", "4.txt", "9.txt"]]);
   });
 });

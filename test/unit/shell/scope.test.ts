@@ -43,7 +43,7 @@ describe("the scope of descendants", () => {
     await once(child, "exit");
     scope.release(child.pid ?? 0);
     expect(scope.session().map((proc) => proc.pid)).toEqual([orphan]);
-    expect(await killAll(() => scope.session())).toBe(0);
+    expect(await killAll({ list: () => scope.session() })).toEqual({ ended: 1, left: 0 });
     expect(listProcesses().some((proc) => proc.pid === orphan)).toBe(false);
   });
 });
