@@ -12,6 +12,8 @@ export const Hello = z.strictObject({
   /** Absolute path of the workspace inside the container. */
   root: z.string(),
   home: z.string(),
+  /** Another tool host was here before: a state that is not found now was taken away. */
+  restarted: z.boolean().optional(),
   /** Folder for shell state, outputs and job logs; survives a restart of the tool host, not the container. */
   state: z.string(),
   /** The whole environment of commands; nothing is inherited. */

@@ -93,7 +93,7 @@ export class Box {
   async restart(): Promise<void> {
     this.#exec = await startToolHost(this.container.docker, this.#plan.spec.user);
     this.connection = new ToolHostConnection(this.#exec);
-    await this.#greet();
+    await this.#greet(true);
     // The agent has been at work since the first proof; what it made unwritable is its own affair.
     await this.#prove({ ...this.#plan.expect, writable: [] });
   }
@@ -110,9 +110,9 @@ export class Box {
     if (errors.length > 0) throw errors[0];
   }
 
-  async #greet(): Promise<void> {
+  async #greet(restarted = false): Promise<void> {
     try {
-      await this.connection.greet(this.#plan.hello);
+      await this.connection.greet({ ...this.#plan.hello, ...(restarted && { restarted }) });
     } catch (error) {
       throw this.#withLastWords(error);
     }

@@ -99,7 +99,7 @@ class DockerSandbox implements Sandbox {
     if (++this.#restarts > MAX_RESTARTS) return this.#fail(lost(`The tool host was ended ${this.#restarts} times`));
     await this.#box.restart();
     await this.#emit("toolhost_restarted", { cause: cause.message, restarts: this.#restarts });
-    return "This call ended the tool host and was lost with it; it may have had effects. The tool host was started again in the same container: files are kept, and so is the shell's state from before this call.";
+    return "This call ended the tool host and was lost with it; it may have had effects. The tool host was started again in the same container: files are kept, and so is the shell's state from before this call, unless the next result says otherwise.";
   }
 
   /** A container that is being killed still counts as running when its tool host is already gone. */

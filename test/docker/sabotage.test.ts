@@ -118,3 +118,11 @@ describe("P-30 a fork bomb", () => {
     expect(words(await sandbox.sh("ps -eo stat= | grep -vc Z"))).toMatch(/^[4-9]\n$/);
   });
 });
+
+describe("P-38 what a root-owned workspace lets a command do", () => {
+  it("to /dev/null costs no later command its start", async () => {
+    await using box = await open();
+    await box.sh("rm -f /dev/null && mkfifo /dev/null");
+    expect(words(await box.sh("echo next"))).toContain("next");
+  });
+});

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { systemCode } from "../../core/errors.ts";
 import type { Hello, Outcome } from "../../protocol/messages.ts";
 import { BASH_SECONDS } from "../../tools/bash.ts";
@@ -16,7 +15,7 @@ import { callProcesses, endable, type ShellParts } from "./parts.ts";
 import { killAll } from "./process-kill.ts";
 import { createPipeMaker } from "./process-pipe.ts";
 import type { ProcessScope } from "./process-scope.ts";
-import { ensureFolder, isThere, tryTo } from "./state-folder.ts";
+import { ensureFolder, tryTo } from "./state-folder.ts";
 import { checkText } from "./text.ts";
 
 export type Shell = {
@@ -33,7 +32,7 @@ export type Shell = {
  */
 export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScope }): Shell {
   // The first one in a container makes this folder.
-  const restarted = isThere(join(hello.state, "jobs"));
+  const restarted = hello.restarted === true;
   tryTo(() => ensureFolder(hello.state));
   const parts: ShellParts = {
     hello,

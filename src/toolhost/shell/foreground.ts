@@ -7,6 +7,7 @@ import { shownOutcome } from "../notices.ts";
 import { cgroupChange } from "./cgroup.ts";
 import { killWords, namesOf } from "./jobs.ts";
 import type { Prepared } from "./memory.ts";
+import { nothing } from "./nothing.ts";
 import { CappedFile, RotatingLog } from "./output-file.ts";
 import { LiveOutput } from "./output-live.ts";
 import { type Captured, OutputSink } from "./output-sink.ts";
@@ -158,7 +159,12 @@ async function keepState(parts: ShellParts, prepared: Prepared, exit: Exit | und
 async function parses({ hello }: ShellParts, { program }: Prepared): Promise<boolean> {
   if (hello.programs.shellKind === "sh") return true;
   const args = ["--noprofile", "--norc", "-O", "extglob", "-n", ...program.args.slice(-1)];
-  const check = spawn(program.file, args, { cwd: program.cwd, env: {}, stdio: "ignore", timeout: REAP_MS });
+  const check = spawn(program.file, args, {
+    cwd: program.cwd,
+    env: {},
+    stdio: [nothing(), nothing(), nothing()],
+    timeout: REAP_MS,
+  });
   // Where the check itself cannot run, the saved state counts.
   return once(check, "exit").then(
     ([code]) => code === 0,

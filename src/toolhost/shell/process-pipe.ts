@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { closeSync, constants, openSync } from "node:fs";
 import { Socket } from "node:net";
 import type { Readable } from "node:stream";
+import { nothing } from "./nothing.ts";
 
 /**
  * One real pipe for stdout and stderr together. Node gives children two sockets: their order is lost between them, and
@@ -53,7 +54,7 @@ export function createPipeMaker(shell: string): PipeMaker {
 const MAKER = '{ exec 4>&1 >&2; read -r pid rest </proc/self/stat; echo "$pid"; read -r rest <&3; } | read -r rest';
 
 async function makePipe(shell: string): Promise<OutputPipe> {
-  const maker = spawn(shell, ["-c", MAKER], { env: {}, stdio: ["ignore", "ignore", "pipe", "pipe"] });
+  const maker = spawn(shell, ["-c", MAKER], { env: {}, stdio: [nothing(), nothing(), "pipe", "pipe"] });
   const ended = once(maker, "exit");
   ended.catch(() => undefined);
   const hold = maker.stdio[3];

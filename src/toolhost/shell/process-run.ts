@@ -4,6 +4,7 @@ import { closeSync } from "node:fs";
 import { constants } from "node:os";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { nothing } from "./nothing.ts";
 import type { OutputPipe } from "./process-pipe.ts";
 
 export type Program = { file: string; args: string[]; cwd: string; env: Record<string, string> };
@@ -27,7 +28,7 @@ export async function start(program: Program, pipe: OutputPipe): Promise<Running
     child = spawn(program.file, program.args, {
       cwd: program.cwd,
       env: program.env,
-      stdio: ["ignore", writer, writer],
+      stdio: [nothing(), writer, writer],
       detached: true,
     });
   } finally {
