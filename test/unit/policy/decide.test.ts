@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Effect } from "../../src/core/effects.ts";
-import { grantFor } from "../../src/gate/grant.ts";
-import { decide } from "../../src/policy/decide.ts";
-import { BUILT_IN_POLICY, type Policy } from "../../src/policy/policy.ts";
+import type { Effect } from "../../../src/core/effects.ts";
+import { grantFor } from "../../../src/gate/grant.ts";
+import { decide } from "../../../src/policy/decide.ts";
+import { BUILT_IN_POLICY, type Policy } from "../../../src/policy/policy.ts";
 
 const exec = (command: string): Effect => ({ kind: "exec", command });
 
