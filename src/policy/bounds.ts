@@ -48,10 +48,10 @@ export function meet(a: Bounds, b: Bounds): Bounds {
     choices: meetEach<ChoiceName, Ruled<string>>(CHOICE_NAMES, [a.choices, b.choices], (x, y, name) =>
       tighter(x, y, rank(name, y.value) - rank(name, x.value)),
     ),
-    lists: meetEach<ListName, RuledList<string>>(LIST_NAMES, [a.lists, b.lists], (x, y, name) => ({
-      rule: first(x.rule, y.rule),
-      items: MEET_ITEMS[LISTS[name]](x.items, y.items),
-    })),
+    lists: meetEach<ListName, RuledList<string>>(LIST_NAMES, [a.lists, b.lists], (x, y, name) => {
+      const items = MEET_ITEMS[LISTS[name]](x.items, y.items);
+      return { rule: ruleBehind(items, x, y), items };
+    }),
     hosts: distinct([...a.hosts, ...b.hosts]),
   };
 }
@@ -121,6 +121,10 @@ function canonical({ allow, ask, deny }: HostOpinion): (RuledList<HostRule> | nu
   return [allow ?? null, ask ?? null, deny ?? null];
 }
 
-function first(a: string, b: string): string {
-  return a <= b ? a : b;
+/** The list that made the result what it is; of two that agree the one that comes first by its id. */
+function ruleBehind(items: Items, x: RuledList<string>, y: RuledList<string>): string {
+  const isSame = (list: RuledList<string>): boolean =>
+    list.items.length === items.length && list.items.every(({ value }, index) => value === items[index]?.value);
+  if (isSame(x) !== isSame(y)) return isSame(x) ? x.rule : y.rule;
+  return [x.rule, y.rule].toSorted()[0] ?? x.rule;
 }

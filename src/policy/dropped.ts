@@ -6,6 +6,11 @@ import { isWithin } from "./paths.ts";
 /** A request that was not granted: what and by which rule, and the rule that stands against it. */
 export type Dropped = { rule: string; asked: string; by: string; kept: string };
 
+/** `project/limits.cpus (8): organisation/limits.cpus keeps 2`. */
+export function droppedWords({ rule, asked, by, kept }: Dropped): string {
+  return `${rule} (${asked}): ${by} keeps ${kept}`;
+}
+
 /** What a layer asks for beyond a ceiling. What is built in asks for nothing. */
 export function droppedFrom(asking: Layer, ceiling: Bounds): Dropped[] {
   const all = [
