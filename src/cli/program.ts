@@ -4,6 +4,7 @@ import { nearest } from "../core/nearest.ts";
 import { clip } from "../core/truncate.ts";
 import { VERSION } from "../core/version.ts";
 import type { Io } from "./io.ts";
+import { addPolicyCommands } from "./policy-program.ts";
 import { reportFailure } from "./report-failure.ts";
 import { usageFailure } from "./usage-failure.ts";
 
@@ -53,6 +54,13 @@ function createProgram(state: State): Command {
   addRun(program, state);
   addExec(program, state);
   addSessions(program, state);
+  addPolicyCommands(group(program, "policy", "what a session may do, and by which rule", state), {
+    io,
+    quieten: (command) => quieten(command, state),
+    done: (exitCode) => {
+      state.exitCode = exitCode;
+    },
+  });
   addMaintenance(program, state);
   return program;
 }

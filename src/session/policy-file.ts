@@ -79,7 +79,8 @@ async function requireSamePlace(file: FileHandle, path: string): Promise<void> {
   if (real !== path) throw unreadable(path, "it lies behind a symbolic link, which is not followed");
 }
 
-async function refuseLink(folder: string): Promise<void> {
+/** @throws GloveboxError `CONFIG_INVALID` for a link. */
+export async function refuseLink(folder: string): Promise<void> {
   if (await isLink(folder)) throw unreadable(folder, "it is a symbolic link, which is not followed");
 }
 

@@ -27,7 +27,13 @@ export type PolicySource = { layer: LayerName; file: string; sha256: string; tru
 /** Where a policy came from, for logs and people. */
 export type PolicyFacts = { sources: PolicySource[]; dropped: Dropped[]; warnings: string[] };
 
-export type LoadedPolicy = { policy: Policy; bounds: Effective["bounds"]; facts: PolicyFacts };
+export type LoadedPolicy = {
+  policy: Policy;
+  bounds: Effective["bounds"];
+  facts: PolicyFacts;
+  /** Where each rule stands: `FILE:LINE` by its id. */
+  places: ReadonlyMap<string, string>;
+};
 
 /**
  * The policy in force for a workspace, from all who have a say; each file is read once, before anything starts.
@@ -59,7 +65,11 @@ export async function loadPolicy(
   });
   const sources = files.flatMap((file) => (file ? [sourceOf(file, isProjectTrusted)] : []));
   const warnings = files.flatMap((file) => file?.warnings ?? []);
-  return concluded(effective, { sources, dropped: effective.dropped, warnings }, request, surroundings);
+  const policy = concluded(effective, { sources, dropped: effective.dropped, warnings }, request, surroundings);
+  const places = files.flatMap(
+    (file) => file?.rules.map(({ id, line }) => [id, `${file.file}:${line}`] as const) ?? [],
+  );
+  return { ...policy, places: new Map(places) };
 }
 
 function concluded(
@@ -67,7 +77,7 @@ function concluded(
   facts: PolicyFacts,
   { strictPolicy }: PolicyRequest,
   { secrets }: Surroundings,
-): LoadedPolicy {
+): Omit<LoadedPolicy, "places"> {
   if (!image) {
     throw new GloveboxError("CONFIG_INVALID", "No image is allowed by every policy that names images", {
       hint: "`glovebox policy show` prints who names which; add one to `images` there",
