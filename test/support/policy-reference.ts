@@ -106,8 +106,8 @@ document, an empty file, a named file that is missing, a key that is **not enfor
 const NOTES = `Sizes are \`512MB\`, \`1.5GB\`: powers of 1024, with B, KB, MB, GB or TB. Times are in the unit of the key. Paths are
 relative to the workspace; \`writable\` and \`readonly\` take existing files and folders, not patterns, and a path that is
 or lies behind a symbolic link is refused. Every folder above a \`readonly\` path is pinned, so that it cannot be moved
-away. \`.git\` and \`.glovebox\` are always read-only. \`writable\` should name folders: tools replace files, and a single
-writable file in a read-only folder cannot be replaced.
+away. \`.git\` and \`.glovebox\` are always read-only. \`writable\` should name folders: a program that
+replaces a file by renaming another cannot replace a single writable one.
 
 Hosts are names, exact or \`*.name\` for all below it and not the name itself, on port 443 unless \`ports\` says more.
 Addresses, URLs, \`*\`, and wildcards of a public suffix such as \`*.com\` are refused.
