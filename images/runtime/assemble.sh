@@ -12,7 +12,9 @@ mkdir -p "$root/bin" "$root/lib" "$root/libexec/git-core" "$root/share/git-core/
 cp /usr/local/bin/node "$root/host/gbx-h"
 cp /usr/bin/rg "$root/bin/rg"
 cp /usr/bin/git "$root/bin/git"
-gcc -O2 -static -s -o "$root/bin/idle" /tmp/idle.c
+for name in idle probe; do
+  gcc -O2 -static -s -o "$root/bin/$name" "/tmp/$name.c"
+done
 
 # git finds its helpers by name; nearly all are git itself. Those for networks and scripts are left out.
 for helper in /usr/lib/git-core/git-*; do

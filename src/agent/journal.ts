@@ -23,9 +23,11 @@ export class Journal {
     return this.#messages;
   }
 
-  async append(fact: Fact): Promise<void> {
-    const stored = await this.#sink.append(fact);
+  /** Resolves with the fact as it was stored: what happens next must happen to that, not to what came in. */
+  async append<T extends Fact>(fact: T): Promise<T> {
+    const stored = (await this.#sink.append(fact)) as T;
     if (isEntry(stored)) this.#messages.push(...messageOf(stored));
+    return stored;
   }
 
   show(event: LiveEvent): void {

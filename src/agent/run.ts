@@ -1,6 +1,6 @@
 import { type GloveboxError, toGloveboxError } from "../core/errors.ts";
 import type { Outcome } from "../core/events.ts";
-import { type AssistantMessage, toolCallsOf } from "../core/messages.ts";
+import { type AssistantMessage, type AssistantPart, toolCallsOf } from "../core/messages.ts";
 import type { ModelClient } from "../model/model-client.ts";
 import type { ToolOffer } from "../tools/catalogue.ts";
 import type { CallDeps } from "./call.ts";
@@ -29,8 +29,11 @@ export async function takeTurns(deps: AgentDeps, signal: AbortSignal): Promise<R
   try {
     for (let turn = 1; turn <= deps.limits.turns; turn++) {
       const response = await request(turn, deps, both);
-      await commit(response, deps);
-      const end = await answerCalls(response, deps, { signal: both, stop: () => stop() ?? countCall(counts) });
+      const content = await commit(response, deps);
+      const end = await answerCalls({ ...response, content }, deps, {
+        signal: both,
+        stop: () => stop() ?? countCall(counts),
+      });
       const ended = end ?? endOfStop(stop()) ?? failure(deps);
       if (ended) return ended;
     }
@@ -53,11 +56,12 @@ async function request(turn: number, deps: AgentDeps, signal: AbortSignal): Prom
   );
 }
 
-async function commit(response: AssistantMessage, { journal, model }: AgentDeps): Promise<void> {
+/** Resolves with the content as it is in the log: a secret the model was tricked into naming is masked there. */
+async function commit(response: AssistantMessage, { journal, model }: AgentDeps): Promise<AssistantPart[]> {
   const { content, stopReason, usage, reportedUsd, responseId } = response;
-  if (stopReason === "aborted" && content.length === 0) return;
-  await journal.append({
-    type: "assistant",
+  if (stopReason === "aborted" && content.length === 0) return content;
+  const stored = await journal.append({
+    type: "assistant" as const,
     model: response.model,
     provider: model.provider,
     api: model.api,
@@ -68,6 +72,7 @@ async function commit(response: AssistantMessage, { journal, model }: AgentDeps)
     response_id: responseId ?? null,
   });
   if (usage) await journal.append({ type: "usage", cause: "response", usage, reported_usd: reportedUsd ?? null });
+  return stored.content;
 }
 
 /** Gives every call of the response its result, and says how the run ends if it ends here. */

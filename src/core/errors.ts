@@ -44,6 +44,7 @@ export const ERROR_EXITS = {
   MODEL_RATE_LIMITED: EXIT.failed,
   MODEL_PROTOCOL: EXIT.failed,
   EXPECTATION_FAILED: EXIT.failed,
+  HOST_FAILED: EXIT.failed,
   ABORTED: EXIT.interrupted,
   INTERNAL: EXIT.failed,
 } as const;
@@ -70,11 +71,26 @@ export class GloveboxError extends Error {
   }
 }
 
-/** Any thrown value as a {@link GloveboxError}; what is not one already becomes `INTERNAL` with the value as cause. */
+/**
+ * Any thrown value as a {@link GloveboxError}. What this machine refused (a full disk, a missing permission) becomes
+ * `HOST_FAILED`, everything else that is not one already `INTERNAL`, with the value as cause.
+ */
 export function toGloveboxError(thrown: unknown): GloveboxError {
   if (thrown instanceof GloveboxError) return thrown;
+  const hint = HOST_HINTS[systemCode(thrown) ?? ""];
+  if (hint !== undefined) return new GloveboxError("HOST_FAILED", messageOf(thrown), { hint, cause: thrown });
   return new GloveboxError("INTERNAL", messageOf(thrown), { cause: thrown });
 }
+
+const HOST_HINTS: Record<string, string> = {
+  ENOSPC: "The disk is full: free some space, or set `GLOVEBOX_HOME` to a folder elsewhere",
+  EDQUOT: "Your quota is used up: free some space, or set `GLOVEBOX_HOME` to a folder elsewhere",
+  EACCES: "Fix the permissions of that path, or set `GLOVEBOX_HOME` to a folder of yours",
+  EPERM: "Fix the permissions of that path, or set `GLOVEBOX_HOME` to a folder of yours",
+  EROFS: "Set `GLOVEBOX_HOME` to a folder that can be written",
+  EMFILE: "This process may open too few files: raise `ulimit -n`",
+  ENFILE: "This machine has too many files open",
+};
 
 /** The text of any thrown value. */
 export function messageOf(thrown: unknown): string {

@@ -43,6 +43,8 @@ const Expectation = z.strictObject({
   /** Absolute paths. */
   readonly: z.array(z.string()),
   writable: z.array(z.string()),
+  /** The runtime's program that tries to open paths, as a hostile command would. */
+  probe: z.string(),
   /** SHA-256 of secrets of ours, never the secrets: an environment value that hashes to one is a leak. */
   secretHashes: z.array(z.string()),
 });

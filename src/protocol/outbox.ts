@@ -1,5 +1,8 @@
 import type { Writable } from "node:stream";
 
+/** About what a waiting frame costs in memory beside its bytes: without it, tiny frames would count for nothing. */
+const FRAME_COST_BYTES = 512;
+
 type Piece = { frame: Buffer; sent: () => void };
 
 /**
@@ -21,14 +24,14 @@ export class Outbox {
     });
   }
 
-  /** Bytes of messages the wire has not taken yet. */
+  /** Memory that messages take which the wire has not taken yet. */
   get queuedMessageBytes(): number {
     return this.#queuedMessageBytes;
   }
 
   message(frame: Buffer): void {
     this.#messages.push(frame);
-    this.#queuedMessageBytes += frame.length;
+    this.#queuedMessageBytes += frame.length + FRAME_COST_BYTES;
     this.#pump();
   }
 
@@ -48,7 +51,7 @@ export class Outbox {
     while (!this.#blocked && this.#output.writable) {
       const message = this.#messages.shift();
       if (message) {
-        this.#queuedMessageBytes -= message.length;
+        this.#queuedMessageBytes -= message.length + FRAME_COST_BYTES;
         this.#blocked = !this.#output.write(message);
         continue;
       }

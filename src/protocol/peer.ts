@@ -10,7 +10,9 @@ const LARGE_MESSAGE_BYTES = 512 * 1024;
 /** The longest message either side accepts: a 20 MiB picture in base64, with room. */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 const MAX_LARGE_MESSAGES = 16;
-/** Messages waiting for a side that does not read; above it that side is taken for dead. */
+/** Streams the other side may have open at once: one a running call and one a connection, with room. */
+const MAX_ACCEPTED_STREAMS = 1024;
+/** Frames, but for data, waiting for a side that does not read; above it that side is taken for dead. */
 const MAX_QUEUED_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 const Large = z.strictObject({
@@ -54,7 +56,7 @@ export class Peer<Incoming, Outgoing> {
     this.#wire = {
       data: (stream, body, sent) => this.#outbox.data(stream, encodeFrame("data", stream, body), sent),
       end: (stream, sent) => this.#outbox.data(stream, encodeFrame("end", stream, Buffer.alloc(0)), sent),
-      credit: (stream, body) => this.#outbox.message(encodeFrame("credit", stream, body)),
+      credit: (stream, body) => this.#enqueue(encodeFrame("credit", stream, body)),
       reset: (stream, reason) => this.#reset(stream, reason),
       closed: (stream) => this.#streams.delete(stream),
     };
@@ -89,6 +91,7 @@ export class Peer<Incoming, Outgoing> {
     if (id % 2 === this.#nextStream % 2 || id <= this.#highestAccepted) {
       throw protocolError(`Stream ${id} cannot be opened by the other side`);
     }
+    if (this.#streams.size >= MAX_ACCEPTED_STREAMS) throw protocolError("Too many streams are open at once");
     this.#highestAccepted = id;
     return this.#register(id);
   }
@@ -98,7 +101,7 @@ export class Peer<Incoming, Outgoing> {
     const number = this.#nextPing++ % 0xffffffff;
     return new Promise((resolve) => {
       this.#pings.set(number, resolve);
-      this.#outbox.message(encodeFrame("ping", 0, u32(number)));
+      this.#enqueue(encodeFrame("ping", 0, u32(number)));
     });
   }
 
@@ -118,11 +121,15 @@ export class Peer<Incoming, Outgoing> {
 
   #reset(stream: number, reason: string): void {
     this.#outbox.drop(stream);
-    if (!this.#closed) this.#outbox.message(encodeFrame("reset", stream, Buffer.from(reason.slice(0, 500))));
+    if (!this.#closed) this.#enqueue(encodeFrame("reset", stream, Buffer.from(reason.slice(0, 500))));
   }
 
   #sendFrame(body: Buffer): void {
-    this.#outbox.message(encodeFrame("message", 0, body));
+    this.#enqueue(encodeFrame("message", 0, body));
+  }
+
+  #enqueue(frame: Buffer): void {
+    this.#outbox.message(frame);
     if (this.#outbox.queuedMessageBytes > MAX_QUEUED_MESSAGE_BYTES) {
       this.close(protocolError("The other end of the channel has stopped reading"));
     }
@@ -155,7 +162,7 @@ export class Peer<Incoming, Outgoing> {
       case "message":
         return this.#handleMessage(frame.body);
       case "ping":
-        return this.#outbox.message(encodeFrame("pong", 0, frame.body));
+        return this.#enqueue(encodeFrame("pong", 0, u32(readU32(frame.body, "ping"))));
       case "pong":
         return this.#handlePong(readU32(frame.body, "pong"));
       case "data":
@@ -202,8 +209,8 @@ export class Peer<Incoming, Outgoing> {
       if (received > bytes) return this.close(protocolError("A large message is longer than it said"));
       chunks.push(chunk);
     });
+    stream.on("close", () => this.#largeMessages--);
     stream.on("end", () => {
-      this.#largeMessages--;
       stream.end();
       try {
         this.#deliver(parseJson(Buffer.concat(chunks)));

@@ -6,6 +6,7 @@ import { startToolHost, type ToolHostExec } from "./channel.ts";
 import { inspectEnd, removeContainer, type StartedContainer, startContainer } from "./container.ts";
 import type { ContainerSpec } from "./container-spec.ts";
 import type { Engine } from "./engine/engine.ts";
+import { failedControls } from "./expected-controls.ts";
 import { createImageVolumes, removeVolumes } from "./image-volumes.ts";
 import { ToolHostConnection } from "./tool-host-connection.ts";
 
@@ -69,7 +70,7 @@ export class Box {
       const exec = await startToolHost(container.docker, plan.spec.user);
       box = new Box(engine, plan, { container, exec, volumes });
       await box.#greet();
-      await box.#prove();
+      await box.#prove(plan.expect);
       return box;
     } catch (error) {
       const explained = await explain(container, error);
@@ -79,13 +80,13 @@ export class Box {
     }
   }
 
-  async #prove(): Promise<void> {
+  async #prove(expect: SelfTestExpectation): Promise<void> {
     try {
-      this.controls = await this.connection.selfTest(this.#plan.expect);
+      this.controls = await this.connection.selfTest(expect);
     } catch (error) {
       throw this.#withLastWords(error);
     }
-    requireControls(this.controls);
+    requireControls(failedControls(this.controls, expect));
   }
 
   /** A new tool host in the same container, after the old one's channel has ended. */
@@ -93,6 +94,8 @@ export class Box {
     this.#exec = await startToolHost(this.container.docker, this.#plan.spec.user);
     this.connection = new ToolHostConnection(this.#exec);
     await this.#greet();
+    // The agent has been at work since the first proof; what it made unwritable is its own affair.
+    await this.#prove({ ...this.#plan.expect, writable: [] });
   }
 
   /** Removes the container and its volumes; every error is collected, the first one thrown. */
@@ -127,8 +130,7 @@ export class Box {
   }
 }
 
-function requireControls(controls: readonly Control[]): void {
-  const failed = controls.filter((control) => !control.holds);
+function requireControls(failed: readonly Control[]): void {
   if (failed.length === 0) return;
   if (failed.some(({ control }) => control === "workspace_reachable")) {
     throw new GloveboxError(

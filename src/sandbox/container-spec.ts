@@ -24,6 +24,8 @@ export type ContainerSpec = {
   /** For each `VOLUME` of the image a volume of ours, or `tmpfs` beyond sixteen. */
   imageVolumes: readonly { target: string; volume: string | "tmpfs" }[];
   limits: ContainerLimits;
+  /** The seccomp profile, in the form the engine takes it. */
+  seccomp: string;
   /** False where the engine has no cgroup namespaces. */
   privateCgroup: boolean;
   /** The engine confines by SELinux labels, which would keep the container from the workspace. */
@@ -70,12 +72,12 @@ function hostConfig(spec: ContainerSpec): Docker.HostConfig {
   };
 }
 
-function isolation({ privateCgroup, selinux }: ContainerSpec): Docker.HostConfig {
+function isolation({ seccomp, privateCgroup, selinux }: ContainerSpec): Docker.HostConfig {
   return {
     Privileged: false,
     CapDrop: ["ALL"],
     CapAdd: [],
-    SecurityOpt: ["no-new-privileges:true", ...(selinux ? ["label=disable"] : [])],
+    SecurityOpt: ["no-new-privileges:true", `seccomp=${seccomp}`, ...(selinux ? ["label=disable"] : [])],
     ReadonlyRootfs: true,
     IpcMode: "private",
     ...(privateCgroup && { CgroupnsMode: "private" as const }),

@@ -1,9 +1,6 @@
-import { createHash } from "node:crypto";
-import { access } from "node:fs/promises";
-import { join } from "node:path";
-import { writeAtomically } from "../core/atomic-file.ts";
 import type { ContainerSpec } from "./container-spec.ts";
 import type { ImageContents } from "./image-contents.ts";
+import { keptFile } from "./kept-file.ts";
 import { HOME } from "./places.ts";
 
 export type User = { uid: number; gid: number };
@@ -34,17 +31,7 @@ export async function identityFiles(
 ): Promise<ContainerSpec["identity"]> {
   const passwd = passwdFor(contents.passwd, user, contents.shell?.path ?? "/bin/sh");
   const group = groupFor(contents.group, user.gid);
-  return { passwd: await keep(passwd, cacheDir), group: await keep(group, cacheDir) };
-}
-
-async function keep(text: string, cacheDir: string): Promise<string> {
-  const path = join(cacheDir, "files", createHash("sha256").update(text).digest("hex").slice(0, 24));
-  const there = await access(path).then(
-    () => true,
-    () => false,
-  );
-  if (!there) await writeAtomically(path, text, 0o644);
-  return path;
+  return { passwd: await keptFile(passwd, cacheDir), group: await keptFile(group, cacheDir) };
 }
 
 function linesOf(text: string): string[] {

@@ -6,7 +6,7 @@ import { writeAtomically } from "../core/atomic-file.ts";
 import { GloveboxError } from "../core/errors.ts";
 import { isJsonObject } from "../core/json.ts";
 import { statusOf } from "./engine/status.ts";
-import { LABELS } from "./labels.ts";
+import { probeLabels } from "./owner.ts";
 
 /** What must be known of an image's files before a container of it is made. */
 export type ImageContents = {
@@ -75,7 +75,7 @@ async function readContents(docker: Docker, imageId: string, version: string): P
     Image: imageId,
     Entrypoint: ["/never-started"],
     Cmd: [],
-    Labels: { [LABELS.version]: version, [LABELS.kind]: "probe" },
+    Labels: await probeLabels(version),
     HostConfig: { NetworkMode: "none" },
   });
   try {

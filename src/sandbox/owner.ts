@@ -3,6 +3,7 @@ import { readFile, readlink } from "node:fs/promises";
 import { hostname } from "node:os";
 import { promisify } from "node:util";
 import { isJsonObject } from "../core/json.ts";
+import { LABELS } from "./labels.ts";
 
 /** The process that made a container, so that another one can tell whether it is still there. */
 export type Owner = {
@@ -18,6 +19,11 @@ export type Owner = {
 export async function currentOwner(): Promise<Owner> {
   const [place, startedAt] = await Promise.all([currentPlace(), startOf(process.pid)]);
   return { ...place, pid: process.pid, startedAt: startedAt ?? "unknown" };
+}
+
+/** The labels of a container that only looks at something and is removed at once. */
+export async function probeLabels(version: string): Promise<Record<string, string>> {
+  return { [LABELS.version]: version, [LABELS.kind]: "probe", [LABELS.owner]: JSON.stringify(await currentOwner()) };
 }
 
 /** `unknown` when the owner lives where this process cannot look. */

@@ -12,7 +12,7 @@ export type Reaped = { removed: Removed[]; problems: string[] };
 
 /** A container this young may belong to a session that is still starting it. */
 const YOUNG_SECONDS = 60;
-/** No build and no probe of ours takes this long. */
+/** No build of ours takes this long. */
 const HELPER_SECONDS = 1800;
 
 /**
@@ -40,10 +40,10 @@ async function reapContainer(docker: Docker, info: Docker.ContainerInfo, reaped:
 }
 
 async function isAlive(container: Docker.Container, info: Docker.ContainerInfo): Promise<boolean> {
-  // A build or a probe has no owner's label; it is short, or somebody's long build.
-  if (info.Labels[LABELS.session] === undefined) return ageOf(info.Created) < HELPER_SECONDS;
   const state = await stateOf(info.Labels);
   if (state !== "unknown") return state === "alive";
+  // A build has no owner's label and may take long.
+  if (info.Labels[LABELS.session] === undefined) return ageOf(info.Created) < HELPER_SECONDS;
   if (ageOf(info.Created) < YOUNG_SECONDS) return true;
   const inspected = await orMissing(container.inspect());
   // The engine lists an exec only while it runs, and ours ends with its controller.

@@ -46,6 +46,8 @@ export class ToolHostConnection {
   #onBye: (left: number) => void = () => undefined;
   #close: (error: GloveboxError) => void = () => undefined;
   #nextId = 1;
+  /** Other frames prove only that somebody writes. */
+  #lastPongAt = 0;
   #heartbeat: NodeJS.Timeout | undefined;
 
   constructor(streams: ChannelStreams) {
@@ -83,6 +85,7 @@ export class ToolHostConnection {
         },
       );
     }
+    this.#lastPongAt = performance.now();
     this.#heartbeat = setInterval(() => void this.#beat(), PING_EVERY_MS);
     this.#heartbeat.unref();
     return ready;
@@ -97,7 +100,8 @@ export class ToolHostConnection {
     const cancel = (): void => this.#cancel(id);
     signal.addEventListener("abort", cancel, { once: true });
     try {
-      this.#peer.send({ type: "call", id, tool, args });
+      const problem = this.#trySend({ type: "call", id, tool, args });
+      if (problem) return problem;
       if (signal.aborted) cancel();
       return await this.#within(answer, deadlineMs, "The tool host did not answer a call in time");
     } finally {
@@ -146,9 +150,21 @@ export class ToolHostConnection {
     }
   }
 
+  /** Arguments that are too large never leave; nothing is lost by that, and the model can mend it. */
+  #trySend(call: ToToolHost): Outcome | undefined {
+    try {
+      this.#peer.send(call);
+      return undefined;
+    } catch (error) {
+      const text = `Not run: ${messageOf(error)}. Send less at once.`;
+      return { status: "invalid", content: [{ type: "text", text }], details: {} };
+    }
+  }
+
   #show(id: number, stream: number): void {
     const decoder = new StringDecoder("utf8");
     const accepted = this.#peer.accept(stream);
+    if (!this.#waiting.has(id)) return void accepted.destroy();
     accepted.on("data", (bytes: Buffer) => this.#waiting.get(id)?.onOutput(decoder.write(bytes)));
     accepted.on("end", () => accepted.end());
   }
@@ -162,10 +178,11 @@ export class ToolHostConnection {
   }
 
   async #beat(): Promise<void> {
-    const silentMs = performance.now() - this.#peer.lastFrameAt;
+    const silentMs = performance.now() - this.#lastPongAt;
     if (silentMs > PONG_WITHIN_MS)
       return this.destroy(lost(`The sandbox has not answered for ${Math.round(silentMs / 1000)} s`));
     await this.#peer.ping();
+    this.#lastPongAt = performance.now();
   }
 
   #end(error: GloveboxError): void {

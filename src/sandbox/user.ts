@@ -7,7 +7,7 @@ import { removeContainer } from "./container.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { User } from "./identity.ts";
 import { RUNTIME_PATHS } from "./images/runtime-paths.ts";
-import { LABELS } from "./labels.ts";
+import { probeLabels } from "./owner.ts";
 import { RUNTIME_ROOT } from "./places.ts";
 
 export type UserOptions = { imageId: string; runtimeVolume: string; version: string; cacheDir: string };
@@ -55,7 +55,7 @@ async function look({ docker }: Engine, probe: string, options: UserOptions): Pr
     Image: options.imageId,
     Entrypoint: [RUNTIME_PATHS.nodePath, "-e", STAT_PROBE],
     Cmd: [],
-    Labels: { [LABELS.version]: options.version, [LABELS.kind]: "probe" },
+    Labels: await probeLabels(options.version),
     HostConfig: {
       NetworkMode: "none",
       CapDrop: ["ALL"],

@@ -6,6 +6,7 @@ import { connectEngine, type Engine } from "../sandbox/engine/engine.ts";
 import { commandEnvironment } from "../sandbox/environment.ts";
 import { identityFiles, type User } from "../sandbox/identity.ts";
 import { imageContents, requireShell } from "../sandbox/image-contents.ts";
+import { planImageVolumes } from "../sandbox/image-volumes.ts";
 import type { ImageProgress } from "../sandbox/images/build.ts";
 import { ensureImages, type RuntimeVolume } from "../sandbox/images/images.ts";
 import { type ImageDetails, inspectImage } from "../sandbox/images/inspect.ts";
@@ -14,6 +15,7 @@ import { currentOwner } from "../sandbox/owner.ts";
 import { HOME, STATE_DIR } from "../sandbox/places.ts";
 import { type Reaped, reap } from "../sandbox/reaper.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import { seccompOption } from "../sandbox/seccomp/option.ts";
 import { userInside } from "../sandbox/user.ts";
 import type { SandboxProvider, SandboxRequest } from "./provider.ts";
 
@@ -126,7 +128,7 @@ async function prepare(
     refusedEnv: refused,
     plan: {
       prefix: `glovebox-${request.sessionId.slice(-12)}`,
-      volumePaths: image.volumes,
+      volumePaths: planImageVolumes(image, plan.mounts),
       spec: {
         labels: {
           [LABELS.version]: version,
@@ -143,6 +145,7 @@ async function prepare(
         runtimeVolume: runtime.volume,
         idlePath: runtime.idlePath,
         limits,
+        seccomp: await seccompOption(engine, cacheDir),
         selinux: engine.hasSelinux,
         privateCgroup: !engine.isPodman || engine.cgroupVersion === 2,
       },
@@ -163,6 +166,7 @@ async function prepare(
         memoryMaxBytes: limits.memoryBytes,
         readonly: plan.mounts.filter((mount) => mount.readOnly).map((mount) => mount.target),
         writable: [HOME, "/tmp"],
+        probe: runtime.probePath,
         secretHashes: [...request.secretHashes],
       },
     },

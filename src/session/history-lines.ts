@@ -6,8 +6,8 @@ import { GloveboxError, messageOf, systemCode } from "../core/errors.ts";
 /** One line of a file: `number` from 1, `offset` in bytes. `isTorn`: the file ends in it, without a newline. */
 export type FileLine = { number: number; offset: number; text: string | undefined; isTorn: boolean };
 
-/** No fact is longer: a frame holds 1 MiB, and escapes make at most six of one byte. */
-const MAX_LINE_BYTES = 32 * 1024 * 1024;
+/** No fact is longer: an answer of a model is at most 64 MiB, and escaping it again doubles it at worst. */
+const MAX_LINE_BYTES = 160 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /**

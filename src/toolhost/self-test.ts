@@ -31,7 +31,7 @@ async function lookAtAll(host: Host, expect: SelfTestExpectation): Promise<Contr
     [await reachableControl(host.hello.root)],
     [secretControl(host, expect)],
     limitControls(expect),
-    [await channelControl(host)],
+    [await channelControl(expect)],
   ]);
   return groups.flat();
 }
@@ -166,22 +166,16 @@ async function firstOf(files: readonly string[]): Promise<string> {
 }
 
 /**
- * A shell of the agent's user tries what a hostile command would: to reach into the tool host's descriptors and memory,
- * through which it could write frames of its own. It reads its own as a positive control.
+ * A program of the agent's user tries what a hostile command would: to reach into the tool host's descriptors and
+ * memory, through which it could write frames of its own. It opens its own memory as a positive control.
  */
-async function channelControl({ hello }: Host): Promise<Control> {
-  const reach = (path: string, word: string): string => `( : < ${path} ) && echo ${word}`;
-  const own = `/proc/${process.pid}`;
-  const targets = ["fd/0", "fd/1", "mem", "environ", "maps"].map((name) => reach(`${own}/${name}`, name));
-  const script = [reach("/proc/$$/environ", "self"), ...targets].join("; ");
-  const { stdout } = await promisify(execFile)(hello.programs.shell, ["-c", `{ ${script}; } 2>/dev/null; exit 0`], {
-    env: {},
-    timeout: 5_000,
-  });
+async function channelControl({ probe }: SelfTestExpectation): Promise<Control> {
+  const targets = ["fd/0", "fd/1", "mem", "environ", "maps"].map((name) => `/proc/${process.pid}/${name}`);
+  const { stdout } = await promisify(execFile)(probe, targets, { env: {}, timeout: 5_000 });
   const reached = stdout.trim().split("\n");
   return {
     control: "channel_out_of_reach",
     holds: reached.length === 1 && reached[0] === "self",
-    evidence: `a command can open: ${reached.join(", ") || "nothing, not even its own"}`,
+    evidence: `a command can open: ${reached.join(", ") || "nothing, not even its own memory"}`,
   };
 }

@@ -1,3 +1,4 @@
+import { readdir, writeFile } from "node:fs/promises";
 import { afterAll, describe, expect, it } from "vitest";
 import { cli, connect, openSandbox, Place } from "../support/engine.ts";
 import { call, words } from "../support/sandbox-contract.ts";
@@ -66,6 +67,26 @@ describe("an image of somebody else's", () => {
     expect((await docker.listVolumes()).Volumes.map(({ Name }) => Name).sort()).toEqual(before);
   });
 
+  it.each(["/opt/glovebox/host", "/opt/glovebox", "/", "/proc/self", "/run/glovebox"])(
+    "Y-14 that declares %s as a volume, to get at the tool host, is refused",
+    async (path) => {
+      await using place = await Place.create();
+      const ref = await image("over", `FROM ${base}\nVOLUME ${path}`);
+      await expect(openSandbox(place.root, { image: ref })).rejects.toMatchObject({ code: "IMAGE_UNUSABLE" });
+    },
+  );
+
+  it("Y-14 that declares the workspace or what is in it as a volume leaves nothing in it", async () => {
+    await using place = await Place.create();
+    const inside = await image("ghost", `FROM ${base}\nVOLUME ${place.root}/ghost`);
+    await expect(openSandbox(place.root, { image: inside })).rejects.toMatchObject({ code: "IMAGE_UNUSABLE" });
+    await using opened = await openSandbox(place.root, {
+      image: await image("same", `FROM ${base}\nVOLUME ${place.root} /tmp /run`),
+    });
+    expect(words(await call(opened.sandbox, "bash", { command: "echo x > f; echo y > /tmp/y && ls" }))).toBe("f\n");
+    expect(await readdir(place.root)).toEqual(["f"]);
+  });
+
   it("O-LIFE-05 without bash runs commands by sh and says so once", async () => {
     await using place = await Place.create();
     const ref = await image("sh", `FROM ${base}\nRUN rm /bin/bash /usr/bin/bash; true`);
@@ -101,7 +122,6 @@ describe("an image of somebody else's", () => {
       "go",
     ]);
     const script = `${place.folder}/s.yaml`;
-    const { writeFile } = await import("node:fs/promises");
     await writeFile(script, `- text: "Done."\n`);
     const run = await cli([
       "run",

@@ -88,6 +88,11 @@ describe("what a dead controller leaves", () => {
       }),
       make({ [LABELS.version]: "0", [LABELS.kind]: "build" }),
     ]);
+    const probe = await make({
+      [LABELS.version]: "0",
+      [LABELS.kind]: "probe",
+      [LABELS.owner]: JSON.stringify({ ...owner, pid: 0x3fffff }),
+    });
     const reused = await make({
       [LABELS.version]: "0",
       [LABELS.session]: "s",
@@ -96,6 +101,7 @@ describe("what a dead controller leaves", () => {
     try {
       await reap(docker);
       await expect(reused.inspect()).rejects.toMatchObject({ statusCode: 404 });
+      await expect(probe.inspect()).rejects.toMatchObject({ statusCode: 404 });
       for (const container of kept) expect((await container.inspect()).Id).toBe(container.id);
     } finally {
       await Promise.all(kept.map((container) => container.remove({ force: true })));

@@ -140,6 +140,12 @@ const CASES: Case[] = [
     says: /glovebox-test\/nope:1/,
   },
   {
+    name: "an image name that is none",
+    args: (p) => ["run", ...inRepo(p), ...scripted(p), "--image", "Bad Image!!", "go"],
+    code: 2,
+    says: /`Bad Image!!` is not the name of an image/,
+  },
+  {
     name: "O-SESS-07 a session id that is a path",
     args: () => ["sessions", "show", "../../etc/passwd"],
     code: 2,

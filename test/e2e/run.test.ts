@@ -118,6 +118,28 @@ describe("the model key", () => {
   });
 });
 
+describe("a model server that sends the key back", () => {
+  it("O-SEC-01, C-16 in a tool call gets it masked before anything runs", async () => {
+    await using place = await Place.create();
+    const key = "sk-CANARY-0123456789";
+    await using server = await ChatServer.start(
+      sse([
+        D(tc(0, "c1", "bash", JSON.stringify({ command: `echo ${key} > leak.txt; touch f-${key}` }))),
+        D(tc(1, "c2", "write", JSON.stringify({ path: `w-${key}`, content: key }))),
+        F("tool_calls"),
+        END,
+      ]),
+      says("Done."),
+    );
+    const { code } = await cli(["run", "--workspace", place.root, "--model", "m", "go"], {
+      env: { GLOVEBOX_HOME: join(place.folder, "h"), OPENAI_API_KEY: key, OPENAI_BASE_URL: server.url },
+    });
+    expect(code).toBe(0);
+    expect((await readdir(place.root)).sort()).toEqual(["f-***", "leak.txt", "w-***"]);
+    expect(await filesBelow(place.root)).not.toContain("CANARY");
+  });
+});
+
 async function inspectWhileRunning(run: ReturnType<typeof startCli>): Promise<string> {
   await new Promise<void>((resolve) => {
     run.child.stdout?.on("data", () => run.stdout().includes('"type":"tool_output"') && resolve());

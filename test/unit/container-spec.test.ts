@@ -32,7 +32,11 @@ describe("the container", () => {
       },
     ],
     ["has no capability", [host.CapDrop, host.CapAdd, host.Privileged], [["ALL"], [], false]],
-    ["gains no privilege by setuid", host.SecurityOpt, ["no-new-privileges:true"]],
+    [
+      "gains no privilege by setuid, and makes the system calls of our profile only",
+      host.SecurityOpt,
+      ["no-new-privileges:true", "seccomp={}"],
+    ],
     ["has a read-only root", host.ReadonlyRootfs, true],
     ["shares no memory with others", host.IpcMode, "private"],
     ["sees its own cgroups only", Reflect.get(host, "CgroupnsMode"), "private"],
@@ -124,6 +128,7 @@ describe("the container", () => {
   it("is left alone by SELinux, which would keep it from the workspace", () => {
     expect(createOptions(sampleSpec({ selinux: true })).HostConfig?.SecurityOpt).toEqual([
       "no-new-privileges:true",
+      "seccomp={}",
       "label=disable",
     ]);
   });

@@ -150,6 +150,7 @@ describe("a peer", () => {
     ["data on a stream that nobody opened", encodeFrame("data", 2, Buffer.from("x")), "which nobody opened"],
     ["data on a stream of ours that we did not open", encodeFrame("data", 1, Buffer.from("x")), "which nobody opened"],
     ["a short credit", encodeFrame("credit", 2, Buffer.from("x")), "which nobody opened"],
+    ["a ping that carries more", encodeFrame("ping", 0, Buffer.alloc(1_000_000)), "1000000 bytes where 4 are expected"],
     ["a ping without a number", encodeFrame("pong", 0, Buffer.from("x")), "1 bytes where 4 are expected"],
     [
       "a large message on a stream of ours",
@@ -169,6 +170,28 @@ describe("a peer", () => {
     for (let sent = 0; sent <= STREAM_WINDOW_BYTES; sent += 65_536)
       toController.write(encodeFrame("data", 2, Buffer.alloc(65_536)));
     expect((await controller.closed)?.message).toBe("Stream 2 sent more than its credit");
+  });
+
+  it("closes the channel when it is pinged and its answers are not read", async () => {
+    const toController = new PassThrough();
+    const unread = new PassThrough();
+    const controller = new End(toController, unread, "odd");
+    const ping = encodeFrame("ping", 0, u32(1));
+    const many = Buffer.concat(Array.from({ length: 10_000 }, () => ping));
+    for (let round = 0; round < 30 && !controller.peer.isClosed; round++) {
+      toController.write(many);
+      await new Promise(setImmediate);
+    }
+    expect((await controller.closed)?.message).toContain("stopped reading");
+  });
+
+  it("closes the channel when too many streams are opened on it", async () => {
+    const { controller, toController } = pair();
+    controller.onMessage = (message) => controller.peer.accept(message.stream ?? 0);
+    for (let id = 2; id <= 2 * 1026; id += 2) {
+      toController.write(encodeFrame("message", 0, Buffer.from(`{"type":"note","text":"","stream":${id}}`)));
+    }
+    expect((await controller.closed)?.message).toBe("Too many streams are open at once");
   });
 
   it("closes the channel when it is granted more than a window", async () => {

@@ -22,6 +22,7 @@ export function sampleSpec(changes: Partial<ContainerSpec> = {}): ContainerSpec 
       { target: "/more", volume: "tmpfs" },
     ],
     limits: { cpus: 1.5, memoryBytes: 4 * GIB, pids: 512, tmpBytes: GIB },
+    seccomp: "{}",
     privateCgroup: true,
     selinux: false,
     ...changes,

@@ -2,7 +2,9 @@ import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { demultiplex } from "../../src/sandbox/channel.ts";
 import { commandEnvironment } from "../../src/sandbox/environment.ts";
+import { failedControls } from "../../src/sandbox/expected-controls.ts";
 import { groupFor, passwdFor } from "../../src/sandbox/identity.ts";
+import { planImageVolumes } from "../../src/sandbox/image-volumes.ts";
 import { currentOwner, ownerState, parseOwner } from "../../src/sandbox/owner.ts";
 import { mountAt, parseMounts } from "../../src/toolhost/mounts.ts";
 
@@ -123,5 +125,50 @@ describe("mountinfo", () => {
     expect(mountAt(mounts, "/")).toEqual({ path: "/", options: "ro", readOnly: true });
     expect(mountAt(mounts, "/a b")).toEqual({ path: "/a b", options: "ro,nosuid", readOnly: true });
     expect(mountAt(mounts, "/b")).toBeUndefined();
+  });
+});
+
+describe("an image's volumes", () => {
+  const image = (...volumes: string[]): { ref: string; volumes: string[] } => ({ ref: "evil", volumes });
+  const mounts = [{ target: "/srv/ws" }, { target: "/srv/ws/.git" }];
+
+  it("get one of ours each, but where something of ours lies", () => {
+    expect(planImageVolumes(image("/data", "/data/", "/tmp", "/run", "/srv", "/srv/ws", "/var/lib/x"), mounts)).toEqual(
+      ["/data", "/srv", "/var/lib/x"],
+    );
+  });
+
+  it.each([
+    ...[
+      "/",
+      "/opt/glovebox",
+      "/opt/glovebox/host",
+      "/opt/../opt/glovebox/bin",
+      "/proc/self",
+      "/sys/fs/cgroup",
+      "/dev",
+      "/run/glovebox",
+    ],
+    ...["/srv/ws/ghost", "/srv/ws/.git/hooks", "srv/ws/x"],
+  ])("Y-14 are refused at %s", (path) => {
+    expect(() => planImageVolumes(image(path), mounts)).toThrow("declares");
+  });
+});
+
+describe("a self-test's report", () => {
+  const expect_ = {
+    uid: 1,
+    gid: 1,
+    pidsMax: 1,
+    memoryMaxBytes: 1,
+    readonly: ["/w/.git"],
+    writable: ["/tmp"],
+    probe: "/p",
+    secretHashes: [],
+  };
+
+  it("fails when a control was not reported, or was invented in its place", () => {
+    expect(failedControls([], expect_).length).toBe(14);
+    expect(failedControls([{ control: "everything", holds: true, evidence: "trust me" }], expect_).length).toBe(14);
   });
 });

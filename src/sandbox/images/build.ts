@@ -41,7 +41,7 @@ export function builderLabel({ cacheDir }: ImageInputs): Record<string, string> 
 /** Runs `work` with a new folder below the cache, and removes it. */
 export async function withScratch<T>({ inputs }: BuildContext, work: (folder: string) => Promise<T>): Promise<T> {
   const parent = scratchParent(inputs);
-  await mkdir(parent, { recursive: true });
+  await mkdir(parent, { recursive: true, mode: 0o700 });
   const folder = await mkdtemp(join(parent, "build-"));
   try {
     return await work(folder);

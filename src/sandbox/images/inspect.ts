@@ -1,5 +1,7 @@
 import type { ImageInspectInfo } from "dockerode";
 import { GloveboxError } from "../../core/errors.ts";
+import { clip } from "../../core/truncate.ts";
+import { visibleLine } from "../../core/visible.ts";
 import type { Engine } from "../engine/engine.ts";
 import { orMissing } from "../engine/status.ts";
 import type { ImageProgress } from "./build.ts";
@@ -26,10 +28,19 @@ export type InspectOptions = { onProgress?: (event: ImageProgress) => void; sign
 
 /** Any image, pulled when the engine does not have it. Throws `IMAGE_MISSING`, `IMAGE_UNUSABLE`. */
 export async function inspectImage(engine: Engine, ref: string, options: InspectOptions = {}): Promise<ImageDetails> {
+  requireReference(ref);
   const found = (await inspectLocal(engine, ref)) ?? (await pullAndInspect(engine, ref, options));
   const problem = unusable(engine, ref, found);
   if (problem) throw problem;
   return detailsOf(ref, found);
+}
+
+/** Characters of `[HOST[:PORT]/]NAME[:TAG][@DIGEST]` and of an id; the engine judges the rest. */
+function requireReference(ref: string): void {
+  if (/^[a-zA-Z0-9][\w.\-/:@]{0,400}$/.test(ref)) return;
+  throw new GloveboxError("USAGE", `\`${visibleLine(clip(ref, 100))}\` is not the name of an image`, {
+    hint: "Expected such as `debian:12` or `registry.example.com/team/image:tag`",
+  });
 }
 
 async function inspectLocal(engine: Engine, ref: string): Promise<ImageInspectInfo | undefined> {

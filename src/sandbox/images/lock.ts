@@ -21,7 +21,7 @@ export async function withLock<T>(path: string, options: LockOptions, work: () =
 }
 
 async function acquire(path: string, { signal, onWait }: LockOptions): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   for (let told = false; ; ) {
     signal?.throwIfAborted();
     if (await tryAcquire(path)) return;

@@ -18,7 +18,7 @@ export async function fetchPackage(pinned: PinnedPackage, context: BuildContext)
   const folder = join(context.inputs.cacheDir, "packages");
   const path = join(folder, `${pinned.name}-${pinned.version}.tgz`);
   if ((await integrityOf(path)) === pinned.integrity) return path;
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const scratch = await mkdtemp(join(folder, "fetch-"));
   try {
     const file = await npmPack(pinned, scratch, context);

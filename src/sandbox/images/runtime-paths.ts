@@ -10,6 +10,8 @@ export type RuntimePaths = {
   bundlePath: string;
   /** Waits until SIGTERM; statically linked. */
   idlePath: string;
+  /** Says which of the paths it is given it can open; statically linked. */
+  probePath: string;
   rgPath: string;
   gitPath: string;
   /** For GIT_EXEC_PATH. */
@@ -23,6 +25,7 @@ export const RUNTIME_PATHS: RuntimePaths = {
   nodePath: `${RUNTIME_ROOT}/host/gbx-h`,
   bundlePath: `${RUNTIME_ROOT}/host/gbx-m.mjs`,
   idlePath: `${RUNTIME_ROOT}/bin/idle`,
+  probePath: `${RUNTIME_ROOT}/bin/probe`,
   rgPath: `${RUNTIME_ROOT}/bin/rg`,
   gitPath: `${RUNTIME_ROOT}/bin/git`,
   gitExecPath: `${RUNTIME_ROOT}/libexec/git-core`,

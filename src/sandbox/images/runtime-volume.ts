@@ -28,7 +28,7 @@ export async function noteVolume(engine: Engine, inputs: ImageInputs, name: stri
   const volume = await inspectVolume(engine, name);
   if (!volume?.CreatedAt) return;
   const path = notePath(engine, inputs, name);
-  await mkdir(dirname(path), { recursive: true });
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const scratch = `${path}.${shortId()}`;
   await writeFile(scratch, volume.CreatedAt);
   await rename(scratch, path);
