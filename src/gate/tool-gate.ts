@@ -78,6 +78,10 @@ export class ToolGate {
   }
 
   async #answer(question: Question, signal: AbortSignal): Promise<Answer> {
+    // What an organisation wants asked is a person's to answer: a flag is none.
+    if (question.rule.startsWith("organisation/") && this.#options.approver.by !== "person") {
+      return { type: "no", reason: "only a person may answer this" };
+    }
     try {
       const answer = await this.#options.approver.ask(question, signal);
       return signal.aborted ? { type: "no", reason: "aborted" } : answer;

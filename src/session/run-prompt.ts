@@ -58,6 +58,8 @@ export async function runPrompt(settings: RunSettings, surroundings: Surrounding
   const { turns, toolCalls, seconds } = policy.limits;
   return runOnce({
     ...settings,
+    // The folder whose policy was read, wherever a link leads meanwhile.
+    workspace: root,
     model,
     modelRetries: settings.modelRetries ?? 4,
     policy,
