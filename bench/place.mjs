@@ -53,7 +53,7 @@ export async function openSandbox({ workspace, surroundings }) {
   const modules = [
     "policy/policy.js",
     "session/docker-provider.js",
-    "workspace/mount-plan.js",
+    "workspace/plan-mounts.js",
     "workspace/workspace.js",
   ];
   const [{ BUILT_IN_POLICY }, { dockerProvider }, { planMounts }, { openWorkspace }] = await Promise.all(
@@ -70,7 +70,7 @@ export async function openSandbox({ workspace, surroundings }) {
   const opened = await openWorkspace(workspace, { userHome, gloveboxHome: home.root });
   return provide({
     ...{ sessionId: uuidv7(), workspaceId: "bench", workspace: opened, limits: BUILT_IN_POLICY.limits },
-    plan: await planMounts(opened.root, BUILT_IN_POLICY.readonly, BUILT_IN_POLICY.source),
+    plan: await planMounts(opened.root, BUILT_IN_POLICY),
     secretHashes: [],
     emit: () => Promise.resolve(),
     signal: new AbortController().signal,

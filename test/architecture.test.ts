@@ -10,7 +10,7 @@ const ROOMS: Record<string, Room> = {
   core: { layer: 0, imports: [], packages: [] },
   protocol: { layer: 1, imports: ["core"], packages: ["zod"] },
   tools: { layer: 1, imports: ["core"], packages: ["zod"] },
-  policy: { layer: 1, imports: ["core"], packages: ["zod", "yaml"] },
+  policy: { layer: 1, imports: ["core"], packages: ["zod", "yaml", "tldts"] },
   toolhost: { layer: 2, imports: ["core", "protocol", "tools"], packages: [], nodeOnly: true },
   gate: { layer: 2, imports: ["core", "policy"], packages: [] },
   egress: { layer: 2, imports: ["core", "policy", "protocol"], packages: [] },

@@ -8,7 +8,8 @@ import { contractOf, isToolName, type ToolName } from "../tools/catalogue.ts";
 import type { Journal } from "./journal.ts";
 import type { RunClock } from "./limits.ts";
 
-export type CallDeps = { journal: Journal; gate: ToolGate; sandbox: Sandbox; clock: RunClock };
+/** `callSeconds` is the longest a call may take that can say how long it takes. */
+export type CallDeps = { journal: Journal; gate: ToolGate; sandbox: Sandbox; clock: RunClock; callSeconds: number };
 
 /**
  * Takes one committed call from its raw text to its one result. Never rejects for what the call did: unknown tool, bad
@@ -18,7 +19,7 @@ export async function performCall(call: ToolCallPart, deps: CallDeps, signal: Ab
   if (!isToolName(call.name)) return syntheticResult("unknown_tool", unknownTool(call.name));
   const parsed = parseArguments(call.name, call.arguments);
   if (!parsed.ok) return syntheticResult("bad_arguments", parsed.problem);
-  const args = parsed.args as JsonObject;
+  const args = (contractOf(call.name).within?.(parsed.args, deps.callSeconds) ?? parsed.args) as JsonObject;
   const verdict = await judge({ call, name: call.name, args }, deps, signal);
   if (verdict.type === "deny") return syntheticResult(verdict.reason, verdict.text, verdict.denial);
   return execute({ call, name: call.name, args }, deps, signal);

@@ -6,7 +6,7 @@ import { surroundingsOf } from "../session/surroundings.ts";
 import type { Io } from "./io.ts";
 import { watched } from "./watch.ts";
 
-export type ExecFlags = { workspace?: string; image?: string; build: boolean };
+export type ExecFlags = { workspace?: string; policy?: string; image?: string; build: boolean };
 
 /** `glovebox exec`: gives the command's exit code. */
 export function execCommand(command: readonly string[], flags: ExecFlags, io: Io): Promise<number> {
@@ -25,6 +25,7 @@ export function execCommand(command: readonly string[], flags: ExecFlags, io: Io
         {
           command,
           workspace: flags.workspace ?? ".",
+          policy: flags.policy,
           image: flags.image,
           build: flags.build,
           // A terminal's input goes to a command only together with its output.
@@ -32,6 +33,7 @@ export function execCommand(command: readonly string[], flags: ExecFlags, io: Io
           terminal: isInteractive ? terminalOf(io) : undefined,
           onProgress: (words) => view.progress(words),
           onReaped: (reaped) => view.reaped(reaped),
+          onPolicy: (facts) => view.policy(facts),
           onReady: (degraded) => {
             screen.end();
             for (const words of degraded) screen.line(`! weaker than meant: ${visibleLine(words)}`);

@@ -4,6 +4,7 @@ import { nearest } from "../core/nearest.ts";
 import { clip } from "../core/truncate.ts";
 import { VERSION } from "../core/version.ts";
 import type { Io } from "./io.ts";
+import { addPolicyCommands } from "./policy-program.ts";
 import { reportFailure } from "./report-failure.ts";
 import { usageFailure } from "./usage-failure.ts";
 
@@ -53,6 +54,13 @@ function createProgram(state: State): Command {
   addRun(program, state);
   addExec(program, state);
   addSessions(program, state);
+  addPolicyCommands(group(program, "policy", "what a session may do, and by which rule", state), {
+    io,
+    quieten: (command) => quieten(command, state),
+    done: (exitCode) => {
+      state.exitCode = exitCode;
+    },
+  });
   addMaintenance(program, state);
   return program;
 }
@@ -93,6 +101,8 @@ function addRun(program: Command, state: State): void {
     .argument("[prompt...]", "what is to be done; `-` or nothing: read it from stdin")
     .option("--workspace <dir>", "the folder to work in (default: the current one)")
     .option("--model <name>", "a model, PROVIDER:NAME, or scripted:FILE")
+    .option("--policy <file>", "a policy file or a preset, in place of your own")
+    .option("--strict-policy", "what a policy asks for and does not get is an error")
     .option("--image <ref>", "the image to work in (default: glovebox/base)")
     .option("--approve <who>", "who answers before calls that change something: ask, auto or deny")
     .option("--max-turns <n>", "end after so many turns (default: 50)")
@@ -113,6 +123,7 @@ function addExec(program: Command, state: State): void {
     .description("run one command, or a shell, in the same sandbox without a model")
     .argument("[command...]", "the command and its arguments; nothing: a shell")
     .option("--workspace <dir>", "the folder to work in (default: the current one)")
+    .option("--policy <file>", "a policy file or a preset, in place of your own")
     .option("--image <ref>", "the image to work in (default: glovebox/base)")
     .option("--no-build", "do not build missing images")
     .passThroughOptions()

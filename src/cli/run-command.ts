@@ -20,6 +20,8 @@ import { summaryLines } from "./summary.ts";
 export type RunFlags = {
   workspace?: string;
   model?: string;
+  policy?: string;
+  strictPolicy?: boolean;
   image?: string;
   approve?: string;
   maxTurns?: string;
@@ -174,6 +176,8 @@ export function settingsOf(flags: RunFlags): Chosen {
   return {
     workspace: flags.workspace ?? ".",
     model: flags.model,
+    policy: flags.policy,
+    strictPolicy: flags.strictPolicy,
     image: flags.image,
     build: flags.build,
     approve: approve === undefined ? undefined : parseWord("--approve", approve, ["ask", "auto", "deny"]),

@@ -3,7 +3,9 @@ import { isJsonObject } from "../core/json.ts";
 import { type ToolCallPart, textOf, toolCallsOf } from "../core/messages.ts";
 import { clip } from "../core/truncate.ts";
 import { visible, visibleLine } from "../core/visible.ts";
+import { droppedWords } from "../policy/dropped.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
+import type { PolicyFacts } from "../session/policy.ts";
 import type { Paint } from "./paint.ts";
 import type { Screen } from "./screen.ts";
 import { mainArgument, toolRow } from "./tool-row.ts";
@@ -47,6 +49,12 @@ export class RunView {
     for (const problem of problems) this.#note(`could not remove ${visibleLine(problem)}`);
   }
 
+  /** What a policy asked for and did not get is never silent. */
+  policy({ dropped, warnings }: Pick<PolicyFacts, "dropped" | "warnings">): void {
+    for (const item of dropped) this.#note(`policy: dropped ${visibleLine(droppedWords(item))}`);
+    for (const words of warnings) this.#note(`policy: ${visibleLine(words)}`);
+  }
+
   event(event: SessionEvent): void {
     const { screen } = this.#options;
     switch (event.type) {
@@ -72,6 +80,8 @@ export class RunView {
         return screen.line(toolRow(this.#calls.get(event.call_id), event, screen.columns, this.#options.paint));
       case "status":
         return screen.rename(visibleLine(event.text));
+      case "policy":
+        return this.policy(event);
       case "run_end":
         return screen.end();
       case "system":
@@ -81,7 +91,6 @@ export class RunView {
       case "call_prepared":
       case "approval":
       case "usage":
-      case "policy":
       case "reasoning_delta":
       case "tool_end":
         return;

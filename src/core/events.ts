@@ -86,7 +86,15 @@ export type SessionRecord =
       image_digest: string;
       detail: Json;
     }
-  | { type: "policy"; hash: string; source: string };
+  | {
+      type: "policy";
+      hash: string;
+      /** The files it was made from, by their layer, with the SHA-256 of what was read. */
+      sources: { layer: string; file: string; sha256: string; trusted: boolean }[];
+      /** What was asked for beyond what binds, with the rule that asks and the one that stands against it. */
+      dropped: { rule: string; asked: string; by: string; kept: string }[];
+      warnings: string[];
+    };
 
 /** An entry or record before the log has numbered it. */
 export type Fact = Entry | SessionRecord;

@@ -1,4 +1,4 @@
-import type { Decision, Effect } from "../core/effects.ts";
+import type { Decision } from "../core/effects.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Denial, SyntheticReason } from "../core/tool-result.ts";
 import { decide } from "../policy/decide.ts";
@@ -46,7 +46,7 @@ export class ToolGate {
   }
 
   async judge(request: GateRequest, signal: AbortSignal): Promise<Verdict> {
-    const decision = this.#decide(request.effects);
+    const decision = this.#decide(request);
     switch (decision.type) {
       case "allow":
         return { type: "allow", decision, approval: undefined };
@@ -59,9 +59,9 @@ export class ToolGate {
     }
   }
 
-  #decide(effects: readonly Effect[]): Decision {
-    const decision = decide(this.#options.policy, effects);
-    const onlyReads = effects.every((effect) => effect.kind === "read");
+  #decide(request: GateRequest): Decision {
+    const decision = decide(this.#options.policy, request);
+    const onlyReads = request.effects.every((effect) => effect.kind === "read");
     if (!this.#options.askAlways || decision.type !== "allow" || onlyReads) return decision;
     return { type: "ask", rule: "flag/approve", enableWith: "run without `--approve`, or with `--approve auto`" };
   }
@@ -78,6 +78,10 @@ export class ToolGate {
   }
 
   async #answer(question: Question, signal: AbortSignal): Promise<Answer> {
+    // What an organisation wants asked is a person's to answer: a flag is none.
+    if (question.rule.startsWith("organisation/") && this.#options.approver.by !== "person") {
+      return { type: "no", reason: "only a person may answer this" };
+    }
     try {
       const answer = await this.#options.approver.ask(question, signal);
       return signal.aborted ? { type: "no", reason: "aborted" } : answer;

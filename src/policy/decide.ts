@@ -1,9 +1,17 @@
 import type { Decision, Effect } from "../core/effects.ts";
-import type { ApprovalSetting, Policy } from "./policy.ts";
+import type { Policy } from "./policy.ts";
 
-/** What the policy says of a call: the strictest word over all its effects. A call that names none is denied. */
-export function decide(policy: Policy, effects: readonly Effect[]): Decision {
-  const [first, ...rest] = effects.map((effect) => decideEffect(policy, effect));
+/** A call as policy judges it. */
+export type JudgedCall = { tool: string; effects: readonly Effect[] };
+
+/**
+ * What the policy says of a call: no to a denied tool, else the strictest word over all its effects. A call that names
+ * none is denied.
+ */
+export function decide(policy: Policy, { tool, effects }: JudgedCall): Decision {
+  const denied = policy.deniedTools.find(({ value }) => value === tool);
+  if (denied) return { type: "deny", rule: denied.rule, enableWith: `take \`${tool}\` out of \`tools.deny\`` };
+  const [first, ...rest] = effects.map((effect) => decideEffect(policy, effect.kind));
   return first ? rest.reduce(stricter, first) : NO_EFFECTS;
 }
 
@@ -13,13 +21,14 @@ const NO_EFFECTS: Decision = {
   enableWith: "a tool must say what it would do before it may run",
 };
 
-function decideEffect(policy: Policy, effect: Effect): Decision {
-  const rule = `${policy.source}/approval.${effect.kind}`;
-  return decisionFor(policy.approval[effect.kind], rule, `set \`approval: { ${effect.kind}: allow }\` in your policy`);
-}
-
-function decisionFor(setting: ApprovalSetting, rule: string, enableWith: string): Decision {
-  return setting === "allow" ? { type: "allow", rule } : { type: setting, rule, enableWith };
+/** What the policy says of one kind of effect. */
+export function decideEffect({ approval, origins }: Policy, kind: Effect["kind"]): Decision {
+  const key = `approval.${kind}`;
+  const rule = origins[key] ?? `built-in/${key}`;
+  const setting = approval[kind];
+  return setting === "allow"
+    ? { type: "allow", rule }
+    : { type: setting, rule, enableWith: `set \`approval: { ${kind}: allow }\` in the policy that has this rule` };
 }
 
 const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const satisfies Record<Decision["type"], number>;

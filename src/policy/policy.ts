@@ -1,4 +1,7 @@
 import type { EffectKind } from "../core/effects.ts";
+import { type Bounds, boundsOf } from "./bounds.ts";
+import { BUILT_IN_LAYER } from "./built-in.ts";
+import { CHOICE_NAMES, LIST_NAMES, NUMBERS, type NumberName, type Ruled, type RuledList } from "./layer.ts";
 
 /** What an effect needs before it happens: nothing, a person's yes, or it never does. */
 export type ApprovalSetting = "allow" | "ask" | "deny";
@@ -14,35 +17,73 @@ export type PolicyLimits = {
   turns: number;
   toolCalls: number;
   seconds: number;
+  /** The longest a command may run. */
+  callSeconds: number;
 };
 
 /** The rules in force for one session; read once, before the container starts. */
 export type Policy = {
-  /** Where it came from, as it stands in rule ids: `built-in`. */
-  source: string;
   approval: Record<EffectKind, ApprovalSetting>;
   limits: PolicyLimits;
-  /** Workspace-relative paths the container sees read-only when they exist at start. */
-  readonly: readonly string[];
+  /** Workspace-relative folders and files that can be changed; `.` is all of it. */
+  writable: RuledList<string>;
+  /** Workspace-relative paths the container sees read-only when they exist at start; wins over `writable`. */
+  readonly: readonly Ruled<string>[];
+  /** Tools that never run. */
+  deniedTools: readonly Ruled<string>[];
+  /** A reference; `glovebox/base` is the image this version builds. */
+  image: string;
+  env: {
+    /** `NAME=value`, set in the environment of commands. */
+    set: readonly Ruled<string>[];
+    /** Names that commands get from the environment of the person, if they are set there. */
+    pass: readonly Ruled<string>[];
+  };
+  /** Which rule made each value, by its key: `user/limits.cpus`. */
+  origins: Readonly<Record<string, string>>;
 };
 
-const GIB = 1024 ** 3;
+/** The bounds of all layers, the built-in one included, as what is enforced. */
+export function policyOf({ numbers, choices, lists }: Omit<Bounds, "hosts">, image: Ruled<string>): Policy {
+  const number = (name: NumberName): number => required(numbers[name]).value;
+  const approval = (kind: EffectKind): ApprovalSetting =>
+    required(choices[`approval.${kind}`]).value as ApprovalSetting;
+  return {
+    approval: { read: approval("read"), write: approval("write"), exec: approval("exec"), net: approval("net") },
+    limits: {
+      cpus: number("limits.cpus"),
+      memoryBytes: number("limits.memory"),
+      pids: number("limits.pids"),
+      tmpBytes: number("limits.tmp"),
+      turns: number("limits.turns"),
+      toolCalls: number("limits.tool_calls"),
+      seconds: number("limits.minutes"),
+      callSeconds: number("limits.call_seconds"),
+    },
+    writable: required(lists["workspace.writable"]),
+    readonly: required(lists["workspace.readonly"]).items,
+    deniedTools: required(lists["tools.deny"]).items,
+    image: image.value,
+    env: { set: required(lists["env.set"]).items, pass: required(lists["env.pass"]).items },
+    origins: originsOf({ numbers, choices, lists }, image),
+  };
+}
 
-/**
- * The policy of a session that nobody configured. Approval is `allow` because a session starts only after the
- * container has proved its wall; network is absent because the container has none.
- */
-export const BUILT_IN_POLICY: Policy = {
-  source: "built-in",
-  approval: { read: "allow", write: "allow", exec: "allow", net: "allow" },
-  limits: {
-    cpus: 2,
-    memoryBytes: 4 * GIB,
-    pids: 512,
-    tmpBytes: GIB,
-    turns: 50,
-    toolCalls: 500,
-    seconds: 3600,
-  },
-  readonly: [".git", ".glovebox"],
-};
+function originsOf({ numbers, choices, lists }: Omit<Bounds, "hosts">, image: Ruled<string>): Record<string, string> {
+  const leaves = [
+    ...NUMBERS.map((name) => [name, numbers[name]?.rule] as const),
+    ...CHOICE_NAMES.map((name) => [name, choices[name]?.rule] as const),
+    ...LIST_NAMES.map((name) => [name, lists[name]?.rule] as const),
+    ["image", image.rule] as const,
+  ];
+  return Object.fromEntries(leaves.flatMap(([name, rule]) => (rule === undefined ? [] : [[name, rule]])));
+}
+
+/** The built-in layer has an opinion on all that is enforced, so a missing one is a fault of ours, never a yes. */
+function required<T>(opinion: T | undefined): T {
+  if (opinion === undefined) throw new Error("The built-in policy leaves something open");
+  return opinion;
+}
+
+/** The policy of a session that nobody configured. */
+export const BUILT_IN_POLICY: Policy = policyOf(boundsOf(BUILT_IN_LAYER), required(BUILT_IN_LAYER.picks.image));

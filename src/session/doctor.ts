@@ -8,7 +8,7 @@ import { chooseModel, MODEL_KEYS } from "../model/choose.ts";
 import { BUILT_IN_POLICY } from "../policy/policy.ts";
 import { connectEngine, type Engine } from "../sandbox/engine/engine.ts";
 import { findImages } from "../sandbox/images/images.ts";
-import { planMounts } from "../workspace/mount-plan.ts";
+import { planMounts } from "../workspace/plan-mounts.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
 import { dockerProvider } from "./docker-provider.ts";
 import { workspaceId } from "./home.ts";
@@ -130,7 +130,7 @@ async function openAndClose(folder: string, surroundings: Surroundings, options:
     sessionId: uuidv7(),
     workspaceId: workspaceId(workspace.root),
     workspace,
-    plan: await planMounts(workspace.root, BUILT_IN_POLICY.readonly, BUILT_IN_POLICY.source),
+    plan: await planMounts(workspace.root, BUILT_IN_POLICY),
     limits: BUILT_IN_POLICY.limits,
     secretHashes: secrets.hashes(),
     emit: () => Promise.resolve(),

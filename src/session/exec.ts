@@ -1,12 +1,13 @@
 import { uuidv7 } from "../core/ids.ts";
 import { VERSION } from "../core/version.ts";
-import { BUILT_IN_POLICY } from "../policy/policy.ts";
 import { type AttachStreams, attach, type Terminal } from "../sandbox/attach.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
-import { planMounts } from "../workspace/mount-plan.ts";
+import { planMounts } from "../workspace/plan-mounts.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
 import { dockerProvider, type Opened } from "./docker-provider.ts";
 import { workspaceId } from "./home.ts";
+import { type LoadedPolicy, loadPolicy, type PolicyFacts } from "./policy.ts";
+import { commandEnvOf, imageOf } from "./policy-use.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 export type ExecSettings = {
@@ -14,6 +15,8 @@ export type ExecSettings = {
   command: readonly string[];
   /** A folder, relative to the current one. */
   workspace: string;
+  /** As of a run. */
+  policy?: string | undefined;
   image: string | undefined;
   /** Build a missing image of ours. */
   build: boolean;
@@ -21,6 +24,8 @@ export type ExecSettings = {
   terminal: Terminal | undefined;
   onProgress: (words: string) => void;
   onReaped: (reaped: Reaped) => void;
+  /** Where the policy came from and what it left out. */
+  onPolicy: (facts: PolicyFacts) => void;
   /** The sandbox is ready and the command about to start. */
   onReady: (degraded: readonly string[]) => void;
   /** Aborting ends the command with its container. */
@@ -34,9 +39,11 @@ export type ExecSettings = {
 export async function execInSandbox(settings: ExecSettings, surroundings: Surroundings): Promise<number> {
   const { secrets, home, userHome } = surroundings;
   const workspace = await openWorkspace(settings.workspace, { userHome, gloveboxHome: home.root });
-  const plan = await planMounts(workspace.root, BUILT_IN_POLICY.readonly, BUILT_IN_POLICY.source);
+  const loaded = await loadPolicy(workspace.root, settings, surroundings);
+  settings.onPolicy(loaded.facts);
+  const plan = await planMounts(workspace.root, loaded.policy);
   let opened: Opened | undefined;
-  const provide = providerOf(settings, surroundings, (value) => {
+  const provide = providerOf({ ...settings, loaded }, surroundings, (value) => {
     opened = value;
   });
   const sandbox = await provide({
@@ -44,7 +51,7 @@ export async function execInSandbox(settings: ExecSettings, surroundings: Surrou
     workspaceId: workspaceId(workspace.root),
     workspace,
     plan,
-    limits: BUILT_IN_POLICY.limits,
+    limits: loaded.policy.limits,
     secretHashes: secrets.hashes(),
     emit: () => Promise.resolve(),
     signal: settings.signal,
@@ -62,11 +69,13 @@ export async function execInSandbox(settings: ExecSettings, surroundings: Surrou
 }
 
 function providerOf(
-  settings: ExecSettings,
+  settings: ExecSettings & { loaded: LoadedPolicy },
   { env, userHome, packageRoot, home }: Surroundings,
   onOpened: (opened: Opened) => void,
 ): ReturnType<typeof dockerProvider> {
-  const { image, build, onProgress, onReaped } = settings;
+  const { build, onProgress, onReaped } = settings;
+  const { policy } = settings.loaded;
+  const chosen = { image: imageOf(policy), commandEnv: commandEnvOf(policy, env) };
   const place = { env, userHome, packageRoot, cacheDir: home.cache, version: VERSION };
-  return dockerProvider({ ...place, image, build, commandEnv: {}, onProgress, onReaped, onOpened });
+  return dockerProvider({ ...place, ...chosen, build, onProgress, onReaped, onOpened });
 }

@@ -99,7 +99,7 @@ const LINES = {
     image: z.string(),
     detail: z.json(),
   }),
-  policy: z.looseObject({ ...stamp, type: z.literal("policy"), hash: z.string(), source: z.string() }),
+  policy: z.looseObject({ ...stamp, type: z.literal("policy"), hash: z.string() }),
 } satisfies Record<Fact["type"], z.ZodType>;
 
 export const eventLine = z.discriminatedUnion("type", [

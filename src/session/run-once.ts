@@ -9,6 +9,7 @@ import type { ModelClient } from "../model/model-client.ts";
 import type { Policy } from "../policy/policy.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
 import { type Home, sessionFile, workspaceId } from "./home.ts";
+import type { PolicyFacts } from "./policy.ts";
 import type { SandboxProvider } from "./provider.ts";
 import { Recorder } from "./recorder.ts";
 import type { RunResult } from "./result.ts";
@@ -21,6 +22,7 @@ export type RunOnceOptions = {
   model: ModelClient;
   modelRetries: number;
   policy: Policy;
+  policyFacts: PolicyFacts;
   approver: Approver;
   askAlways: boolean;
   limits: RunLimits;

@@ -3,9 +3,11 @@ import type { SessionEvent } from "../core/events.ts";
 import { VERSION } from "../core/version.ts";
 import { ABSENT_APPROVER, type Approver, NO_APPROVER, YES_APPROVER } from "../gate/approver.ts";
 import { chooseModel } from "../model/choose.ts";
-import { BUILT_IN_POLICY } from "../policy/policy.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
+import { openWorkspace } from "../workspace/workspace.ts";
 import { dockerProvider } from "./docker-provider.ts";
+import { loadPolicy } from "./policy.ts";
+import { commandEnvOf, imageOf } from "./policy-use.ts";
 import type { RunResult } from "./result.ts";
 import { runOnce } from "./run-once.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -14,6 +16,10 @@ export type RunSettings = {
   prompt: string;
   /** A folder, relative to the current one. */
   workspace: string;
+  /** Takes the place of the person's policy file: a preset's name, or a path. */
+  policy?: string | undefined;
+  /** What a policy asks for beyond what binds it is an error; omitted, it is dropped and said. */
+  strictPolicy?: boolean | undefined;
   /** `scripted:FILE`, a model name or `PROVIDER:NAME`; what the environment names when omitted. */
   model: string | undefined;
   /** Who answers when approval is asked for; omitted, nothing is asked that the policy allows. */
@@ -37,7 +43,7 @@ export type RunSettings = {
 
 /**
  * Runs one prompt as a user of the command line means it. What goes wrong once there is a session is in the result.
- * @throws GloveboxError before that: an empty prompt, no model, a refused workspace.
+ * @throws GloveboxError before that: an empty prompt, no model, a refused workspace, a broken policy.
  */
 export async function runPrompt(settings: RunSettings, surroundings: Surroundings): Promise<RunResult> {
   const { env, secrets, cwd, userHome, home, packageRoot } = surroundings;
@@ -47,19 +53,20 @@ export async function runPrompt(settings: RunSettings, surroundings: Surrounding
     });
   }
   const model = await chooseModel({ model: settings.model, env, secrets, cwd });
-  const { limits } = BUILT_IN_POLICY;
+  const { root } = await openWorkspace(settings.workspace, { userHome, gloveboxHome: home.root });
+  const { policy, facts } = await loadPolicy(root, settings, surroundings);
+  const { turns, toolCalls, seconds } = policy.limits;
   return runOnce({
     ...settings,
+    // The folder whose policy was read, wherever a link leads meanwhile.
+    workspace: root,
     model,
     modelRetries: settings.modelRetries ?? 4,
-    policy: BUILT_IN_POLICY,
+    policy,
+    policyFacts: facts,
     approver: approverFor(settings),
     askAlways: settings.approve !== undefined,
-    limits: {
-      turns: settings.maxTurns ?? limits.turns,
-      toolCalls: limits.toolCalls,
-      seconds: settings.maxSeconds ?? limits.seconds,
-    },
+    limits: { turns, toolCalls, seconds },
     secrets,
     home,
     userHome,
@@ -71,7 +78,8 @@ export async function runPrompt(settings: RunSettings, surroundings: Surrounding
       packageRoot,
       cacheDir: home.cache,
       version: VERSION,
-      commandEnv: {},
+      image: imageOf(policy),
+      commandEnv: commandEnvOf(policy, env),
     }),
   });
 }

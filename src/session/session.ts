@@ -13,9 +13,10 @@ import type { Policy } from "../policy/policy.ts";
 import { HOME } from "../sandbox/places.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { toolOffers } from "../tools/catalogue.ts";
-import { planMounts } from "../workspace/mount-plan.ts";
+import { planMounts } from "../workspace/plan-mounts.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { workspaceId } from "./home.ts";
+import type { PolicyFacts } from "./policy.ts";
 import type { SandboxProvider } from "./provider.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -25,6 +26,8 @@ export type SessionOptions = {
   /** Repetitions of a request that failed in passing. */
   modelRetries: number;
   policy: Policy;
+  /** Where the policy came from and what it left out. */
+  policyFacts: PolicyFacts;
   approver: Approver;
   /** Ask before everything but reading, although the policy allows it. */
   askAlways: boolean;
@@ -68,7 +71,7 @@ export class Session {
   static async open(options: SessionOptions): Promise<Session> {
     const startedAt = performance.now();
     const { workspace, policy, recorder } = options;
-    const plan = await planMounts(workspace.root, policy.readonly, policy.source);
+    const plan = await planMounts(workspace.root, policy);
     const sandbox = await options.openSandbox({
       sessionId: recorder.sessionId,
       workspaceId: workspaceId(workspace.root),
@@ -93,11 +96,12 @@ export class Session {
         root: workspace.root,
         home: HOME,
         image: sandbox.facts.image,
-        readonly: plan.readonly.map(({ path }) => path),
+        readonly: plan.readonly.map(({ path }) => path).filter((path) => path !== "."),
+        writable: plan.writable,
         date: new Date().toISOString().slice(0, 10),
       });
       const journal = new Journal(recorder);
-      await journal.append({ type: "policy", hash: hashOf(policy), source: policy.source });
+      await journal.append({ type: "policy", hash: hashOf(policy), ...options.policyFacts });
       await journal.append({ type: "system", text: system, tools: toolOffers() });
       return new Session(options, { sandbox, journal, system, readyMs: Math.round(performance.now() - startedAt) });
     } catch (error) {
@@ -131,7 +135,7 @@ export class Session {
   }
 
   #deps(clock: RunClock, watch: { ms: number }): AgentDeps {
-    const { model, modelRetries, limits } = this.#options;
+    const { model, modelRetries, limits, policy } = this.#options;
     const retrying = withRetries(model, { attempts: modelRetries, onRetry: (event) => this.#onRetry(event) });
     return {
       journal: this.#journal,
@@ -139,6 +143,7 @@ export class Session {
       sandbox: this.sandbox,
       model: timed(retrying, watch),
       clock,
+      callSeconds: policy.limits.callSeconds,
       limits,
       system: this.#system,
       tools: toolOffers(),

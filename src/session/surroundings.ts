@@ -12,7 +12,9 @@ export type Surroundings = {
   cwd: string;
   userHome: string;
   home: Home;
-  /** Where this package's `images/` and `dist/` are. */
+  /** The ceiling of an organisation, if the file is there. */
+  organisationPolicy: string;
+  /** Where this package's `images/`, `policies/` and `dist/` are. */
   packageRoot: string;
 };
 
@@ -21,7 +23,9 @@ export function surroundingsOf(
   secrets: Secrets,
   places: { cwd: string; userHome: string },
 ): Surroundings {
-  return { env, secrets, ...places, home: homeOf(env, places.userHome), packageRoot: findPackageRoot(import.meta.url) };
+  const organisationPolicy = "/etc/glovebox/policy.yaml";
+  const packageRoot = findPackageRoot(import.meta.url);
+  return { env, secrets, ...places, home: homeOf(env, places.userHome), organisationPolicy, packageRoot };
 }
 
 /** The nearest folder above with `images/`: this file runs from `src`, from `dist` and from a bundle's chunk. */

@@ -36,7 +36,11 @@ export function failureOutcome(thrown: unknown, path: string | undefined, hello:
 
 function readonlyOutcome(shown: string, path: string | undefined, hello: Hello): Outcome {
   const relative = path?.startsWith(`${hello.root}/`) ? path.slice(hello.root.length + 1) : path;
-  const match = hello.readonly.find((entry) => relative === entry.path || relative?.startsWith(`${entry.path}/`));
+  const isMeant = (entry: string): boolean =>
+    entry === "."
+      ? relative?.startsWith("/") === false
+      : relative === entry || relative?.startsWith(`${entry}/`) === true;
+  const match = hello.readonly.find((entry) => isMeant(entry.path));
   const rule = match?.rule ?? "built-in/container.root";
   const enable = match
     ? "only a person can open it, in their own policy; work elsewhere in the workspace"

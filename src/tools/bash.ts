@@ -17,6 +17,7 @@ export const bash = defineTool({
     background: z.boolean().optional().describe("return at once; for servers"),
   }),
   effects: ({ command }) => [{ kind: "exec", command }],
+  within: (args, seconds) => ((args.timeout ?? BASH_SECONDS.default) > seconds ? { ...args, timeout: seconds } : args),
   replay: "never",
   // The limit is enforced inside; the controller only gives up when that has clearly failed.
   deadlineMs: ({ timeout }) => (timeout ?? BASH_SECONDS.default) * 1000 + 10_000,

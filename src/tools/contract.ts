@@ -13,6 +13,8 @@ export type ToolContract<Name extends string = string, Shape extends z.ZodObject
   /** Turns an older or looser shape of the arguments into the present one, before validation. */
   prepare?: (raw: Record<string, unknown>) => Record<string, unknown>;
   effects: (args: z.infer<Shape>) => Effect[];
+  /** The arguments with what they say of time cut to `seconds`; absent where they say nothing. */
+  within?: (args: z.infer<Shape>, seconds: number) => z.infer<Shape>;
   /** `safe`: reads only, so a call found unfinished after a crash may be run again. */
   replay: "safe" | "never";
   /** How long the controller waits beyond which the call is lost; the tool's own limit is inside. */

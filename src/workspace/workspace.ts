@@ -1,5 +1,5 @@
-import { lstat, realpath, stat } from "node:fs/promises";
-import { join, resolve, sep } from "node:path";
+import { realpath, stat } from "node:fs/promises";
+import { resolve, sep } from "node:path";
 import { GloveboxError, systemCode } from "../core/errors.ts";
 
 /** A folder that may be mounted: its real path, and who owns it. */
@@ -70,14 +70,4 @@ function refused(dir: string, why: string): GloveboxError {
   return new GloveboxError("WORKSPACE_REFUSED", `Workspace \`${dir}\` ${why}`, {
     hint: "Choose the folder of one project: `--workspace DIR`",
   });
-}
-
-/** What is at a workspace-relative path, without following a link. */
-export async function kindAt(root: string, path: string): Promise<"absent" | "link" | "there"> {
-  try {
-    return (await lstat(join(root, path))).isSymbolicLink() ? "link" : "there";
-  } catch (error) {
-    if (systemCode(error) === "ENOENT" || systemCode(error) === "ENOTDIR") return "absent";
-    throw error;
-  }
 }

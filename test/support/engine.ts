@@ -9,7 +9,7 @@ import { connectEngine, type Engine } from "../../src/sandbox/engine/engine.ts";
 import type { Sandbox, SandboxEvent } from "../../src/sandbox/sandbox.ts";
 import { dockerProvider } from "../../src/session/docker-provider.ts";
 import { homeOf, workspaceId } from "../../src/session/home.ts";
-import { planMounts } from "../../src/workspace/mount-plan.ts";
+import { planMounts } from "../../src/workspace/plan-mounts.ts";
 import { openWorkspace } from "../../src/workspace/workspace.ts";
 
 export const packageRoot = join(import.meta.dirname, "../..");
@@ -47,7 +47,7 @@ export async function openSandbox(root: string, options: OpenOptions = {}): Prom
     sessionId: uuidv7(),
     workspaceId: workspaceId(workspace.root),
     workspace,
-    plan: await planMounts(workspace.root, BUILT_IN_POLICY.readonly, BUILT_IN_POLICY.source),
+    plan: await planMounts(workspace.root, BUILT_IN_POLICY),
     limits: { ...BUILT_IN_POLICY.limits, ...options.limits },
     secretHashes: options.secretHashes ?? [],
     emit: (event) => {

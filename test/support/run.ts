@@ -39,6 +39,7 @@ export class Scene implements AsyncDisposable {
       model: createScriptedClient({ name: "test.yaml", items: parseScript(script, "test.yaml") }),
       modelRetries: 0,
       policy: BUILT_IN_POLICY,
+      policyFacts: { sources: [], dropped: [], warnings: [] },
       approver: ABSENT_APPROVER,
       askAlways: false,
       limits: { turns: 10, toolCalls: 100, seconds: 60 },

@@ -12,6 +12,7 @@ it("the system prompt and seven tools cost at most 1,100 tokens", () => {
     home: "/home/glovebox",
     image: "glovebox/base:0123456789ab",
     readonly: [".git", ".glovebox"],
+    writable: ["."],
     date: "2026-01-31",
   });
   // As they stand in a Chat Completions request.

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { planMounts } from "../../src/workspace/mount-plan.ts";
+import { planMounts } from "../../src/workspace/plan-mounts.ts";
 import { isInside, openWorkspace, whyForbidden } from "../../src/workspace/workspace.ts";
 
 const forbidden = { userHome: "/home/ann", gloveboxHome: "/home/ann/.glovebox" };
@@ -43,6 +43,11 @@ describe("a workspace", () => {
   });
 });
 
+const rules = (...paths: string[]) => ({
+  writable: { rule: "built-in/workspace.writable", items: [{ value: ".", rule: "built-in/workspace.writable[0]" }] },
+  readonly: paths.map((value, index) => ({ value, rule: `built-in/workspace.readonly[${index}]` })),
+});
+
 describe("the mount plan", () => {
   let root = "";
   beforeAll(async () => {
@@ -59,31 +64,33 @@ describe("the mount plan", () => {
 
   it("binds a protected folder read-only over itself", async () => {
     const repo = join(root, "repo");
-    expect(await planMounts(repo, [".git", ".glovebox"], "built-in")).toEqual({
+    expect(await planMounts(repo, rules(".git", ".glovebox"))).toEqual({
       mounts: [
         { source: repo, target: repo, readOnly: false },
         { source: join(repo, ".git"), target: join(repo, ".git"), readOnly: true },
       ],
-      readonly: [{ path: ".git", rule: "built-in/readonly[0]" }],
+      readonly: [{ path: ".git", rule: "built-in/workspace.readonly[0]" }],
+      writable: ["."],
     });
   });
 
   it("protects the pointer file of a worktree too", async () => {
-    expect((await planMounts(join(root, "worktree"), [".git"], "built-in")).readonly).toEqual([
-      { path: ".git", rule: "built-in/readonly[0]" },
+    expect((await planMounts(join(root, "worktree"), rules(".git"))).readonly).toEqual([
+      { path: ".git", rule: "built-in/workspace.readonly[0]" },
     ]);
   });
 
   it("O-POL-04 mounts nothing over a path that does not exist", async () => {
     const plain = join(root, "plain");
-    expect(await planMounts(plain, [".git"], "built-in")).toEqual({
+    expect(await planMounts(plain, rules(".git"))).toEqual({
       mounts: [{ source: plain, target: plain, readOnly: false }],
       readonly: [],
+      writable: ["."],
     });
   });
 
   it("O-POL-01 refuses a protected path that is a link", async () => {
-    await expect(planMounts(join(root, "linked"), [".git"], "built-in")).rejects.toMatchObject({
+    await expect(planMounts(join(root, "linked"), rules(".git"))).rejects.toMatchObject({
       code: "WORKSPACE_REFUSED",
     });
   });

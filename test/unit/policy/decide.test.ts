@@ -1,16 +1,21 @@
 import { describe, expect, it } from "vitest";
-import type { Effect } from "../../src/core/effects.ts";
-import { grantFor } from "../../src/gate/grant.ts";
-import { decide } from "../../src/policy/decide.ts";
-import { BUILT_IN_POLICY, type Policy } from "../../src/policy/policy.ts";
+import type { Effect } from "../../../src/core/effects.ts";
+import { grantFor } from "../../../src/gate/grant.ts";
+import { decide } from "../../../src/policy/decide.ts";
+import { BUILT_IN_POLICY, type Policy } from "../../../src/policy/policy.ts";
 
 const exec = (command: string): Effect => ({ kind: "exec", command });
 
 describe("the decision on a call", () => {
   const policy: Policy = {
     ...BUILT_IN_POLICY,
-    source: "user",
     approval: { read: "allow", write: "ask", exec: "deny", net: "ask" },
+    deniedTools: [{ value: "grep", rule: "user/tools.deny[0]" }],
+    origins: {
+      "approval.read": "user/approval.read",
+      "approval.write": "user/approval.write",
+      "approval.exec": "project/approval.exec",
+    },
   };
 
   it.each<[string, Effect[], object]>([
@@ -26,11 +31,17 @@ describe("the decision on a call", () => {
     [
       "denies when one of several effects is denied",
       [exec("ls"), { kind: "write", path: "a" }],
-      { type: "deny", rule: "user/approval.exec" },
+      { type: "deny", rule: "project/approval.exec" },
     ],
     ["denies a call that names no effect", [], { type: "deny", rule: "built-in/effects" }],
   ])("%s", (_, effects, expected) => {
-    expect(decide(policy, effects)).toMatchObject(expected);
+    expect(decide(policy, { tool: "bash", effects })).toMatchObject(expected);
+  });
+
+  it("denies a tool that a policy lists, whatever it would do", () => {
+    const effects: Effect[] = [{ kind: "read", path: "a" }];
+    expect(decide(policy, { tool: "grep", effects })).toMatchObject({ type: "deny", rule: "user/tools.deny[0]" });
+    expect(decide(policy, { tool: "read", effects }).type).toBe("allow");
   });
 });
 

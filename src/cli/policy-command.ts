@@ -1,0 +1,155 @@
+import { GloveboxError } from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
+import { visible, visibleLine } from "../core/visible.ts";
+import { droppedWords } from "../policy/dropped.ts";
+import { asSections, type ShownLeaf, shownLeaves } from "../policy/show.ts";
+import { EXPLAINED, explain } from "../session/explain.ts";
+import type { LoadedPolicy } from "../session/policy.ts";
+import {
+  acceptProposal,
+  checkPolicy,
+  initPolicy,
+  type Proposal,
+  policyFor,
+  proposalOf,
+  untrustProject,
+} from "../session/policy-files.ts";
+import { surroundingsOf } from "../session/surroundings.ts";
+import type { Io } from "./io.ts";
+import { parseWord } from "./numbers.ts";
+import { tableLines } from "./table.ts";
+import { askLine, hasPerson } from "./terminal-line.ts";
+import { type Watch, watched } from "./watch.ts";
+
+export type PolicyFlags = { workspace?: string; policy?: string; json?: boolean };
+
+/** `glovebox policy show`. */
+export function showCommand(flags: PolicyFlags, io: Io): Promise<number> {
+  return watched(io, async ({ out }) => {
+    const { loaded } = await policyFor(
+      flags.workspace ?? ".",
+      { policy: flags.policy },
+      surroundingsOf(io.env, io.secrets, io),
+    );
+    const { policy, bounds, facts } = loaded;
+    const image = { value: policy.image, rule: policy.origins["image"] ?? "" };
+    const leaves = shownLeaves(bounds, image);
+    if (flags.json) {
+      const origins = Object.fromEntries(leaves.map(({ key, origin }) => [key, origin]));
+      out.line(JSON.stringify({ version: 1, policy: asSections(leaves), origins, ...facts }));
+      return 0;
+    }
+    for (const line of showLines(leaves)) out.line(line);
+    for (const line of notes(loaded)) out.line(line);
+    return 0;
+  });
+}
+
+function showLines(leaves: readonly ShownLeaf[]): string[] {
+  const rows = leaves.map(({ key, value, origin }) => {
+    const rules = typeof origin === "string" ? origin : [...new Set(Object.values(origin))].join(", ");
+    return [key, visibleLine(valueText(value)), visibleLine(rules)];
+  });
+  return tableLines(["KEY", "VALUE", "RULE"], rows);
+}
+
+function valueText(value: Json): string {
+  if (Array.isArray(value)) return value.length === 0 ? "nothing" : value.join(", ");
+  return String(value);
+}
+
+function notes({ facts }: LoadedPolicy): string[] {
+  const sources = facts.sources.map(
+    ({ layer, file, trusted }) => `${layer}: ${visibleLine(file)}${trusted ? "" : " (tightens only)"}`,
+  );
+  const dropped = facts.dropped.map((item) => `dropped ${visibleLine(droppedWords(item))}`);
+  const lines = [...sources, ...dropped, ...facts.warnings.map(visibleLine)];
+  return lines.length === 0 ? [] : ["", ...lines];
+}
+
+/** `glovebox policy check FILE`. */
+export function checkCommand(file: string, io: Io): Promise<number> {
+  return watched(io, async ({ out }) => {
+    const { rules, warnings } = await checkPolicy(file, surroundingsOf(io.env, io.secrets, io));
+    out.line(`${visibleLine(file)} is a policy with ${rules} rules, all of them enforced`);
+    for (const words of warnings) out.line(visibleLine(words));
+    return 0;
+  });
+}
+
+/** `glovebox policy explain KIND VALUE`. */
+export function explainCommand([kind, value]: [string, string], flags: PolicyFlags, io: Io): Promise<number> {
+  return watched(io, async ({ out }) => {
+    const known = parseWord("explain", kind, EXPLAINED);
+    const { root, loaded } = await policyFor(
+      flags.workspace ?? ".",
+      { policy: flags.policy },
+      surroundingsOf(io.env, io.secrets, io),
+    );
+    const { decision, rule } = explain(known, value, loaded, root);
+    const place = loaded.places.get(rule) ?? null;
+    if (flags.json) out.line(JSON.stringify({ version: 1, kind: known, value, decision, rule, place }));
+    else out.line(`${decision}: ${rule}${place === null ? "" : ` (${visibleLine(place)})`}`);
+    return 0;
+  });
+}
+
+/** `glovebox policy init`. */
+export function initCommand(flags: { workspace?: string; user?: boolean }, io: Io): Promise<number> {
+  return watched(io, async ({ out }) => {
+    const who = flags.user ? "user" : "project";
+    const path = await initPolicy(flags.workspace ?? ".", who, surroundingsOf(io.env, io.secrets, io));
+    out.line(`Wrote ${visibleLine(path)}`);
+    return 0;
+  });
+}
+
+/** `glovebox policy trust`: only a person at a terminal, who has been shown every byte, can. */
+export function trustCommand(flags: { workspace?: string }, io: Io): Promise<number> {
+  if (!hasPerson(io)) {
+    throw new GloveboxError("NOT_A_TERMINAL", "Only a person at a terminal can trust a policy, and there is none", {
+      hint: "Run `glovebox policy trust` in a terminal, or copy what you want of the file into your own policy",
+    });
+  }
+  return watched(io, async (watch) => {
+    const surroundings = surroundingsOf(io.env, io.secrets, io);
+    const proposal = await proposalOf(flags.workspace ?? ".", surroundings);
+    for (const line of proposalLines(proposal)) watch.screen.line(line);
+    if (!(await isAccepted(watch, io))) {
+      watch.screen.line("Not trusted; nothing was changed");
+      return 1;
+    }
+    await acceptProposal(proposal, surroundings);
+    watch.screen.line("Trusted, until the file changes");
+    return 0;
+  });
+}
+
+function proposalLines({ source, text, loaded }: Proposal): string[] {
+  const gained = loaded.facts.dropped.filter(({ rule }) => rule.startsWith("project/"));
+  return [
+    `${visibleLine(source.file)}:`,
+    ...visible(text)
+      .trimEnd()
+      .split("\n")
+      .map((line) => `  ${line}`),
+    ...(gained.length === 0 ? ["It asks for nothing beyond your own policy"] : ["Without your trust it does not get:"]),
+    ...gained.map((item) => `  ${visibleLine(droppedWords(item))}`),
+  ];
+}
+
+async function isAccepted({ interruption }: Watch, io: Io): Promise<boolean> {
+  const prompt = "Take it as your own words for this folder? yes or no: ";
+  const onInterrupt = (): void => interruption.interrupt("SIGINT");
+  const line = await askLine({ io, prompt, onInterrupt }, interruption.signal);
+  return line !== undefined && /^(y|yes)$/i.test(line.trim());
+}
+
+/** `glovebox policy untrust`. */
+export function untrustCommand(flags: { workspace?: string }, io: Io): Promise<number> {
+  return watched(io, async ({ out }) => {
+    const had = await untrustProject(flags.workspace ?? ".", surroundingsOf(io.env, io.secrets, io));
+    out.line(had ? "No longer trusted" : "It was not trusted");
+    return 0;
+  });
+}

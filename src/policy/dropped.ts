@@ -1,0 +1,82 @@
+import { type Bounds, rank } from "./bounds.ts";
+import { covers, type HostRule } from "./hosts.ts";
+import { CHOICE_NAMES, type HostListName, type Layer, LIST_NAMES, LISTS, NUMBERS, type Ruled } from "./layer.ts";
+import { isWithin } from "./paths.ts";
+
+/** A request that was not granted: what and by which rule, and the rule that stands against it. */
+export type Dropped = { rule: string; asked: string; by: string; kept: string };
+
+/** `project/limits.cpus (8): organisation/limits.cpus keeps 2`. */
+export function droppedWords({ rule, asked, by, kept }: Dropped): string {
+  return `${rule} (${asked}): ${by} keeps ${kept}`;
+}
+
+/** What a layer asks for beyond a ceiling. What is built in asks for nothing. */
+export function droppedFrom(asking: Layer, ceiling: Bounds): Dropped[] {
+  const all = [
+    ...numbers(asking, ceiling),
+    ...choices(asking, ceiling),
+    ...lists(asking, ceiling),
+    ...hosts(asking, ceiling),
+  ];
+  return all.filter(({ rule }) => !rule.startsWith("built-in/"));
+}
+
+function numbers(asking: Layer, ceiling: Bounds): Dropped[] {
+  return NUMBERS.flatMap((name) => {
+    const [asked, kept] = [asking.numbers[name], ceiling.numbers[name]];
+    return asked && kept && asked.value > kept.value ? [dropped(asked, kept.rule, String(kept.value))] : [];
+  });
+}
+
+function choices(asking: Layer, ceiling: Bounds): Dropped[] {
+  return CHOICE_NAMES.flatMap((name) => {
+    const [asked, kept] = [asking.choices[name], ceiling.choices[name]];
+    return asked && kept && rank(name, asked.value) < rank(name, kept.value)
+      ? [dropped(asked, kept.rule, kept.value)]
+      : [];
+  });
+}
+
+/** Protections add up, so only what permits can be too much. */
+function lists(asking: Layer, ceiling: Bounds): Dropped[] {
+  return LIST_NAMES.flatMap((name) => {
+    const [asked, kept] = [asking.lists[name], ceiling.lists[name]];
+    // Which image is taken is decided elsewhere; listing some asks for none.
+    if (!asked || !kept || LISTS[name] === "union" || name === "images") return [];
+    const isKept = ({ value }: Ruled<string>): boolean =>
+      kept.items.some((item) => (LISTS[name] === "folders" ? isWithin(value, item.value) : value === item.value));
+    const words = kept.items.map(({ value }) => value).join(", ") || "nothing";
+    return asked.items.filter((item) => !isKept(item)).map((item) => dropped(item, kept.rule, words));
+  });
+}
+
+function hosts(asking: Layer, ceiling: Bounds): Dropped[] {
+  return (["allow", "ask"] as const).flatMap((name) =>
+    (asking.hosts[name]?.items ?? []).flatMap(({ value, rule }) => {
+      const against = ceiling.hosts.flatMap((opinion) => ruleAgainst(opinion, name, value))[0];
+      return against === undefined
+        ? []
+        : [{ rule, asked: hostText(value), by: against, kept: "no connection without it" }];
+    }),
+  );
+}
+
+/** The rule of an opinion that does not let all of `asked` happen as it is asked for. */
+function ruleAgainst(opinion: Bounds["hosts"][number], name: HostListName, asked: HostRule): string[] {
+  const isCovered = (list: HostListName): boolean =>
+    opinion[list]?.items.some(({ value }) => covers(value, asked)) ?? false;
+  const denied = opinion.deny?.items.find(({ value }) => covers(value, asked));
+  if (denied) return [denied.rule];
+  if (name === "ask" && isCovered("ask")) return [];
+  if (opinion.allow) return isCovered("allow") ? [] : [opinion.allow.rule];
+  return name === "ask" && opinion.ask ? [opinion.ask.rule] : [];
+}
+
+export function hostText({ host, ports }: HostRule): string {
+  return ports === "all" || (ports.length === 1 && ports[0] === 443) ? host : `${host}:${ports.join(",")}`;
+}
+
+function dropped({ value, rule }: Ruled<string | number>, by: string, kept: string): Dropped {
+  return { rule, asked: String(value), by, kept };
+}

@@ -1,0 +1,97 @@
+import { domainToASCII } from "node:url";
+
+/** A rule for hosts in its one canonical form. */
+export type HostRule = {
+  /** A name, `*.name` for every name below it, or `registry:npm`. */
+  host: string;
+  ports: readonly number[] | "all";
+  /** `tcp` lets any bytes pass. */
+  protocol: "auto" | "tcp" | "ssh";
+  /** The name may resolve to a private address. */
+  private: boolean;
+};
+
+/** What a connection asks for. */
+export type HostProbe = { host: string; port: number; protocol: HostRule["protocol"] };
+
+/** Why `text` is no host pattern, in words that say what is expected; undefined when it is one. */
+export function hostProblem(text: string): string | undefined {
+  if (text === "*") return "is every host; name a domain, such as `*.example.com`";
+  if (text.includes("://")) return "is a URL; expected a host name alone, such as `example.com`";
+  if (text.includes("/")) {
+    return /^[\d.:a-f]+\/\d+$/i.test(text) ? ADDRESS : "has a path; expected a host name alone, such as `example.com`";
+  }
+  if (isAddress(text)) return ADDRESS;
+  if (text.includes(":")) return portProblem(text);
+  const name = text.startsWith("*.") ? text.slice(2) : text;
+  if (name.includes("*")) return "has a `*` inside; only `*.` at the beginning is a wildcard";
+  if (!isName(name)) return "is no host name";
+  if (name !== text && !name.includes("."))
+    return `is every site below \`.${name}\`; name a domain, such as \`*.example.com\``;
+  return undefined;
+}
+
+const ADDRESS =
+  "is an address; hosts are names: use `forward` for a service of this machine, or a name with `private: true`";
+
+function portProblem(text: string): string {
+  const port = text.slice(text.lastIndexOf(":") + 1);
+  const isPort = /^\d+$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535;
+  if (!isPort)
+    return "has a port that is none; expected a name, and ports from 1 to 65535 as `{ host: x, ports: [8443] }`";
+  return `has a port; write \`{ host: ${text.slice(0, text.lastIndexOf(":"))}, ports: [${port}] }\``;
+}
+
+/** Every form a resolver takes for an address: dotted, short, decimal, octal, hex, IPv6. */
+function isAddress(text: string): boolean {
+  if (/^\[?[\da-f]*:[\da-f]*:[\da-f:.]*(%.*)?\]?$/i.test(text)) return true;
+  const last = text.replace(/\.$/, "").split(".").at(-1) ?? "";
+  return /^(\d+|0x[\da-f]*)$/i.test(last);
+}
+
+function isName(name: string): boolean {
+  const ascii = domainToASCII(name.replace(/\.$/, ""));
+  return ascii.length <= 253 && /^(?!-)[a-z\d_-]{1,63}(?<!-)(\.(?!-)[a-z\d_-]{1,63}(?<!-))*$/.test(ascii);
+}
+
+/** Lower case, A-labels, no dot at the end: the form names are compared in. */
+export function normalHost(text: string): string {
+  const wild = text.startsWith("*.");
+  const name = domainToASCII((wild ? text.slice(2) : text).replace(/\.$/, "")).toLowerCase();
+  return wild ? `*.${name}` : name;
+}
+
+/** The words of what speaks against a wildcard: every name below a public suffix, or below one that strangers share. */
+export async function suffixOf(pattern: string): Promise<"public" | "shared" | undefined> {
+  if (!pattern.startsWith("*.")) return undefined;
+  const { parse } = await import("tldts");
+  const { hostname, publicSuffix, isIcann, isPrivate } = parse(pattern.slice(2), { allowPrivateDomains: true });
+  if (hostname === null || publicSuffix !== hostname) return undefined;
+  if (isIcann) return "public";
+  return isPrivate ? "shared" : undefined;
+}
+
+export function matchesHost(rule: HostRule, { host, port, protocol }: HostProbe): boolean {
+  const isPort = rule.ports === "all" || rule.ports.includes(port);
+  return isPort && matchesNameOf(rule.host, host) && admits(rule, protocol);
+}
+
+/** `*.a.b` is any depth below `a.b` and not `a.b` itself. */
+export function matchesNameOf(pattern: string, host: string): boolean {
+  return pattern.startsWith("*.") ? host.length >= pattern.length && host.endsWith(pattern.slice(1)) : host === pattern;
+}
+
+/** Whether everything that `inner` matches is matched by `outer`. */
+export function covers(outer: HostRule, inner: HostRule): boolean {
+  // Any one name below stands for all of them.
+  const name = inner.host.startsWith("*.") ? `x${inner.host.slice(1)}` : inner.host;
+  const { ports } = outer;
+  const arePorts = ports === "all" || (inner.ports !== "all" && inner.ports.every((port) => ports.includes(port)));
+  return (
+    matchesNameOf(outer.host, name) && arePorts && admits(outer, inner.protocol) && (outer.private || !inner.private)
+  );
+}
+
+function admits(rule: HostRule, protocol: HostRule["protocol"]): boolean {
+  return rule.protocol === "tcp" || rule.protocol === protocol;
+}

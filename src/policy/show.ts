@@ -1,0 +1,69 @@
+import type { Json } from "../core/json.ts";
+import type { Bounds } from "./bounds.ts";
+import { decideHost } from "./decide-host.ts";
+import { hostText } from "./dropped.ts";
+import type { HostRule } from "./hosts.ts";
+import { CHOICE_NAMES, type HostListName, LIST_NAMES, NUMBERS, type Ruled } from "./layer.ts";
+
+/** One line of a policy in force: a key, its value, and which rule made it or each of its items. */
+export type ShownLeaf = { key: string; value: Json; origin: string | Record<string, string> };
+
+/** Every value of the policy in force. Numbers as numbers, sizes in bytes, times in the unit of the key. */
+export function shownLeaves({ numbers, choices, lists, hosts }: Bounds, image: Ruled<string>): ShownLeaf[] {
+  const leaves: (ShownLeaf | undefined)[] = [
+    { key: "image", value: image.value, origin: image.rule },
+    ...CHOICE_NAMES.map((key) => {
+      const choice = choices[key];
+      return choice && { key, value: plain(choice.value), origin: choice.rule };
+    }),
+    ...LIST_NAMES.map((key) => {
+      const list = lists[key];
+      return list && listLeaf(key, list.items);
+    }),
+    ...(["allow", "ask", "deny"] as const).map((name) => listLeaf(`network.${name}`, hostItems(hosts, name))),
+    ...NUMBERS.map((key) => {
+      const number = numbers[key];
+      return number && { key, value: key === "limits.minutes" ? number.value / 60 : number.value, origin: number.rule };
+    }),
+  ];
+  return leaves.filter((leaf) => leaf !== undefined).toSorted((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+function listLeaf(key: string, items: readonly Ruled<string>[]): ShownLeaf {
+  return {
+    key,
+    value: items.map(({ value }) => value),
+    origin: Object.fromEntries(items.map(({ value, rule }) => [value, rule])),
+  };
+}
+
+/** The hosts somebody lists and everybody lets stand so. */
+function hostItems(hosts: Bounds["hosts"], name: HostListName): Ruled<string>[] {
+  const items = hosts.flatMap((opinion) => opinion[name]?.items ?? []);
+  const holds = ({ value }: Ruled<HostRule>): boolean =>
+    name === "deny" || portsOf(value).every((port) => decideHost(hosts, probe(value, port)).type === name);
+  return items.filter(holds).map(({ value, rule }) => ({ value: hostText(value), rule }));
+}
+
+function portsOf({ ports }: HostRule): readonly number[] {
+  return ports === "all" ? [443] : ports;
+}
+
+function probe({ host, protocol }: HostRule, port: number) {
+  return { host: host.replace(/^\*\./, "x."), port, protocol };
+}
+
+function plain(value: string): Json {
+  return value === "true" || value === "false" ? value === "true" : value;
+}
+
+/** The leaves as the sections of a policy file. */
+export function asSections(leaves: readonly ShownLeaf[]): Record<string, Json> {
+  const sections: Record<string, Json> = { version: 1 };
+  for (const { key, value } of leaves) {
+    const [section = "", name] = key.split(".");
+    if (name === undefined) sections[section] = value;
+    else sections[section] = { ...(sections[section] as Record<string, Json> | undefined), [name]: value };
+  }
+  return sections;
+}

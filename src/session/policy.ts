@@ -1,0 +1,152 @@
+import { join, resolve } from "node:path";
+import { GloveboxError } from "../core/errors.ts";
+import { nearest } from "../core/nearest.ts";
+import { type Dropped, droppedWords } from "../policy/dropped.ts";
+import { type Effective, effectivePolicy } from "../policy/effective.ts";
+import { type Layer, type LayerName, NO_OPINION } from "../policy/layer.ts";
+import type { ParsedPolicy } from "../policy/parse.ts";
+import { type Policy, policyOf } from "../policy/policy.ts";
+import { type PolicyBytes, readIfThere, readNamed, readProject } from "./policy-file.ts";
+import { parseEnforced } from "./policy-parse.ts";
+import { presetNames, presetPath } from "./presets.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** What a person says of the policy on the command line. */
+export type PolicyRequest = {
+  /** Takes the place of the person's file: a preset's name or a path. */
+  policy?: string | undefined;
+  /** What is dropped is an error. */
+  strictPolicy?: boolean | undefined;
+  image?: string | undefined;
+  maxTurns?: number | undefined;
+  maxSeconds?: number | undefined;
+};
+
+export type PolicySource = { layer: LayerName; file: string; sha256: string; trusted: boolean };
+
+/** Where a policy came from, for logs and people. */
+export type PolicyFacts = { sources: PolicySource[]; dropped: Dropped[]; warnings: string[] };
+
+export type LoadedPolicy = {
+  policy: Policy;
+  bounds: Effective["bounds"];
+  facts: PolicyFacts;
+  /** Where each rule stands: `FILE:LINE` by its id. */
+  places: ReadonlyMap<string, string>;
+};
+
+/**
+ * The policy in force for a workspace, from all who have a say; each file is read once, before anything starts.
+ * @throws GloveboxError `CONFIG_INVALID` for a file that is no policy, for a rule that nothing enforces yet, and for
+ * what is dropped where that is to be an error.
+ */
+export async function loadPolicy(
+  root: string,
+  request: PolicyRequest,
+  surroundings: Surroundings,
+): Promise<LoadedPolicy> {
+  const [organisation, user, project] = await Promise.all([
+    readIfThere(surroundings.organisationPolicy, surroundings.organisationPolicy),
+    readUser(request.policy, surroundings),
+    readProject(root),
+  ]);
+  const files = await Promise.all([
+    parsed(organisation, "organisation"),
+    parsed(user, "user"),
+    parsed(project, "project"),
+  ]);
+  const isProjectTrusted = project !== undefined && (await isTrustedFile(project, surroundings));
+  const effective = effectivePolicy({
+    organisation: files[0]?.opinions,
+    user: files[1]?.opinions,
+    project: files[2]?.opinions,
+    isProjectTrusted,
+    flags: flagLayer(request),
+  });
+  const sources = files.flatMap((file) => (file ? [sourceOf(file, isProjectTrusted)] : []));
+  const warnings = files.flatMap((file) => file?.warnings ?? []);
+  const policy = concluded(effective, { sources, dropped: effective.dropped, warnings }, request, surroundings);
+  const places = files.flatMap(
+    (file) => file?.rules.map(({ id, line }) => [id, `${file.file}:${line}`] as const) ?? [],
+  );
+  return { ...policy, places: new Map(places) };
+}
+
+function concluded(
+  { bounds, image }: Effective,
+  facts: PolicyFacts,
+  { strictPolicy }: PolicyRequest,
+  { secrets }: Surroundings,
+): Omit<LoadedPolicy, "places"> {
+  if (!image) {
+    throw new GloveboxError("CONFIG_INVALID", "No image is allowed by every policy that names images", {
+      hint: "`glovebox policy show` prints who names which; add one to `images` there",
+    });
+  }
+  const [first] = facts.dropped;
+  if (strictPolicy && first) {
+    const more = facts.dropped.length > 1 ? ` and ${facts.dropped.length - 1} more` : "";
+    throw new GloveboxError("CONFIG_INVALID", `The policy drops ${droppedWords(first)}${more}`, {
+      hint: "Ask for less, or run without `--strict-policy`; `glovebox policy show` lists what is dropped",
+    });
+  }
+  const policy = policyOf(bounds, image);
+  const credential = policy.env.pass.find(({ value }) => secrets.get(value) !== undefined);
+  if (credential) {
+    throw new GloveboxError(
+      "CONFIG_INVALID",
+      `Policy rule ${credential.rule}: \`${credential.value}\` is a credential`,
+      {
+        hint: "No command gets one; take it out of `env.pass`",
+      },
+    );
+  }
+  return { policy, bounds, facts };
+}
+
+/** The file `--policy` means, or the person's own. */
+async function readUser(
+  policy: string | undefined,
+  { cwd, home, packageRoot }: Surroundings,
+): Promise<PolicyBytes | undefined> {
+  const own = join(home.root, "policy.yaml");
+  if (policy === undefined) return readIfThere(own, own);
+  if (!/^[a-z]+$/.test(policy)) return readNamed(resolve(cwd, policy), policy);
+  const names = await presetNames(packageRoot);
+  if (names.includes(policy)) return readNamed(presetPath(packageRoot, policy), policy);
+  const found = await readIfThere(resolve(cwd, policy), policy);
+  if (found) return found;
+  const close = nearest(policy, names);
+  throw new GloveboxError("CONFIG_INVALID", `Policy \`${policy}\` is neither a preset nor a file`, {
+    hint: close ? `Did you mean \`--policy ${close}\`?` : `Presets are ${names.join(", ")}`,
+  });
+}
+
+type ParsedFile = ParsedPolicy & { sha256: string };
+
+/** yaml and zod are loaded when there is something to parse. */
+async function parsed(source: PolicyBytes | undefined, layer: LayerName): Promise<ParsedFile | undefined> {
+  if (!source) return undefined;
+  const { hashOf } = await import("./trust.ts");
+  return { ...(await parseEnforced(source, layer)), sha256: hashOf(source.bytes) };
+}
+
+async function isTrustedFile(project: PolicyBytes, { home }: Surroundings): Promise<boolean> {
+  const { isTrusted } = await import("./trust.ts");
+  return isTrusted(home, project);
+}
+
+function sourceOf({ layer, file, sha256 }: ParsedFile, isProjectTrusted: boolean): PolicySource {
+  return { layer, file, sha256, trusted: layer !== "project" || isProjectTrusted };
+}
+
+function flagLayer({ image, maxTurns, maxSeconds }: PolicyRequest): Layer {
+  return {
+    ...NO_OPINION,
+    numbers: {
+      ...(maxTurns !== undefined && { "limits.turns": { value: maxTurns, rule: "flag/max-turns" } }),
+      ...(maxSeconds !== undefined && { "limits.minutes": { value: maxSeconds, rule: "flag/max-seconds" } }),
+    },
+    picks: image === undefined ? {} : { image: { value: image, rule: "flag/image" } },
+  };
+}

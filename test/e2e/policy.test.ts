@@ -1,0 +1,146 @@
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { RunResult } from "../../src/session/result.ts";
+import { cli, Place } from "../support/engine.ts";
+
+const EXCHANGE = `python3 -c 'import ctypes,sys; sys.exit(ctypes.CDLL(None).renameat2(-100, b"a/b", -100, b"spare", 2) != 0)'`;
+/** `renameat2` itself works: exchanging what nothing protects. */
+const EXCHANGE_CONTROL = EXCHANGE.replace("a/b", "free");
+
+const ATTACKS: [string, string][] = [
+  ["FS-15 moving a protected folder", "mv .github x"],
+  ["FS-15 moving a protected file", "mv a/b/c.yml x"],
+  [
+    "FS-16 moving the folder above a protected file and making it anew",
+    "mv a/b x && mkdir a/b && echo evil > a/b/c.yml",
+  ],
+  ["FS-17 moving the folder two above", "mv a a2 && mkdir -p a/b && echo evil > a/b/c.yml"],
+  ["FS-18 moving, editing, moving back", "mv a/b x && echo evil > x/c.yml && mv x a/b"],
+  ["FS-19 removing the folder above", "rm -rf a && [ ! -e a/b/c.yml ]"],
+  ["FS-20 exchanging the folder above with another", EXCHANGE],
+  ["FS-21 a file in place of the folder above", "rmdir a/b && touch a/b"],
+  ["FS-21 a new file moved over the protected one", "echo evil > n && mv -f n a/b/c.yml"],
+  ["L-05 editing the policy", "echo 'version: 1' > .glovebox/policy.yaml"],
+  ["L-05 replacing the policy's folder", "mv .glovebox x && mkdir .glovebox"],
+];
+
+async function protectedProject(): Promise<Place> {
+  const place = await Place.create();
+  const files: Record<string, string> = {
+    "a/b/c.yml": "safe: true\n",
+    ".github/workflows/ci.yml": "on: push\n",
+    "spare/x": "",
+    "free/x": "",
+    ".glovebox/policy.yaml":
+      "version: 1\nworkspace: { readonly: [a/b/c.yml, .github] }\nlimits: { memory: 64GB, pids: 100 }\ntools: { deny: [find] }\n",
+  };
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(join(place.root, path, ".."), { recursive: true });
+    await writeFile(join(place.root, path), text);
+  }
+  return place;
+}
+
+async function hashes(root: string): Promise<string> {
+  const paths = ["a/b/c.yml", ".github/workflows/ci.yml", ".glovebox/policy.yaml"];
+  const texts = await Promise.all(paths.map((path) => readFile(join(root, path))));
+  return createHash("sha256").update(Buffer.concat(texts)).digest("hex");
+}
+
+async function play(place: Place, calls: object[], ...options: string[]) {
+  // JSON is YAML.
+  await writeFile(join(place.folder, "s.yaml"), JSON.stringify([{ calls }, { text: "Done." }]));
+  const words = [
+    "run",
+    "--json",
+    "--workspace",
+    place.root,
+    "--model",
+    `scripted:${place.folder}/s.yaml`,
+    ...options,
+    "go",
+  ];
+  const { code, stdout, stderr } = await cli(words, { env: { GLOVEBOX_HOME: join(place.folder, "h") } });
+  return { code, stderr, result: RunResult.parse(JSON.parse(stdout)) };
+}
+
+async function logOf({ session_file: file }: RunResult): Promise<{ type: string; [key: string]: unknown }[]> {
+  const text = await readFile(file ?? "", "utf8");
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}
+
+describe("a project's policy in a run", () => {
+  it("holds against moving, removing and exchanging what is above a protected path", async () => {
+    await using place = await protectedProject();
+    const before = await hashes(place.root);
+    const tries = ATTACKS.map(
+      ([name, command], index) => `( ${command} ) >/dev/null 2>&1 && echo "done ${index}: ${name}"`,
+    );
+    const controls = [`( ${EXCHANGE_CONTROL} ) && echo exchanged`, "mv spare moved && mv moved spare && echo moved"];
+    const { result } = await play(place, [{ bash: { command: [...controls, ...tries, "true"].join("\n") } }]);
+    const [output] = (await logOf(result)).filter(({ type }) => type === "tool_result");
+    expect(output?.["content"]).toEqual([{ type: "text", text: "exchanged\nmoved\n" }]);
+    expect(await hashes(place.root)).toBe(before);
+    expect(result.outcome).toBe("completed");
+  });
+
+  it("L-01 is tightened by it, and what it asks for beyond is dropped, shown and in the log", async () => {
+    await using place = await protectedProject();
+    const calls = [
+      { find: { pattern: "*" } },
+      { write: { path: "a/b/c.yml", content: "x" } },
+      { write: { path: "a/b/d.yml", content: "x" } },
+    ];
+    const { result, stderr } = await play(place, calls);
+    expect(result.denials.map(({ by, rule }) => [by, rule])).toEqual([
+      ["policy", "project/tools.deny[0]"],
+      ["containment", "project/workspace.readonly[0]"],
+    ]);
+    expect(await readFile(join(place.root, "a/b/d.yml"), "utf8")).toBe("x");
+    expect(stderr).toContain(
+      "policy: dropped project/limits.memory (68719476736): built-in/limits.memory keeps 4294967296",
+    );
+    const [record] = (await logOf(result)).filter(({ type }) => type === "policy");
+    expect(record).toMatchObject({
+      dropped: [{ rule: "project/limits.memory", by: "built-in/limits.memory" }],
+      sources: [{ layer: "project", trusted: false }],
+    });
+    expect(result.sandbox?.selftest.filter(({ control }) => control.includes("c.yml"))).toMatchObject([
+      { holds: true },
+    ]);
+    expect(result.sandbox?.selftest.find(({ control }) => control === "pids_limit")?.evidence).toBe("132");
+  });
+
+  it("with `--strict-policy` does not start when something would be dropped", async () => {
+    await using place = await protectedProject();
+    const { code, result } = await play(place, [{ ls: {} }], "--strict-policy");
+    expect([code, result.error?.code, result.session_id]).toEqual([2, "CONFIG_INVALID", null]);
+    await expect(stat(join(place.folder, "h/sessions"))).rejects.toThrow("ENOENT");
+  });
+
+  it("closes the workspace but for what is writable", async () => {
+    await using place = await protectedProject();
+    await writeFile(
+      join(place.folder, "mine.yaml"),
+      "version: 1\nworkspace: { writable: [free] }\nlimits: { call_seconds: 1 }\n",
+    );
+    const command =
+      "touch new 2>/dev/null && echo new; touch free/y && echo free; mv free z 2>/dev/null && echo moved; sleep 5; echo late";
+    const { result } = await play(
+      place,
+      [{ bash: { command } }, { write: { path: "n", content: "x" } }],
+      "--policy",
+      join(place.folder, "mine.yaml"),
+    );
+    const [output] = (await logOf(result)).filter(({ type }) => type === "tool_result");
+    expect(JSON.stringify(output?.["content"])).toMatch(/"free\\n/);
+    expect(output?.["status"]).toBe("timed_out");
+    expect(result.denials.map(({ rule }) => rule)).toEqual(["user/workspace.writable"]);
+    expect((await readdir(place.root)).toSorted()).toEqual([".github", ".glovebox", "a", "free", "spare"]);
+  });
+});

@@ -1,0 +1,128 @@
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { main } from "../../../src/cli/program.ts";
+import { type FakeIo, fakeIo } from "./fake-io.ts";
+
+/** A folder `repo` with a project's policy of these rules. */
+async function withProject(rules: string): Promise<FakeIo> {
+  const io = fakeIo();
+  await mkdir(join(io.cwd, "repo/.glovebox"), { recursive: true });
+  await writeFile(join(io.cwd, "repo/.glovebox/policy.yaml"), `version: 1\n${rules}\n`);
+  return io;
+}
+
+const policy = (io: FakeIo, ...words: string[]): Promise<number> => main(["policy", ...words], io);
+const IN_REPO = ["--workspace", "repo"];
+
+describe("`policy show`", () => {
+  it("prints values, the rule of each, and what was dropped, and is no error for it", async () => {
+    const io = await withProject("limits: { memory: 64GB, pids: 64 }");
+    expect(await policy(io, "show", ...IN_REPO)).toBe(0);
+    expect(io.stdout.text).toMatch(/limits\.pids +64 +project\/limits\.pids/);
+    expect(io.stdout.text).toMatch(/limits\.memory +4294967296 +built-in\/limits\.memory/);
+    expect(io.stdout.text).toContain(
+      "dropped project/limits.memory (68719476736): built-in/limits.memory keeps 4294967296",
+    );
+  });
+
+  it("is one object for programs, numbers as numbers", async () => {
+    const io = await withProject("limits: { minutes: 5 }\nworkspace: { readonly: [infra] }");
+    expect(await policy(io, "show", "--json", ...IN_REPO)).toBe(0);
+    const shown = JSON.parse(io.stdout.text);
+    expect(Object.keys(shown)).toEqual(["version", "policy", "origins", "sources", "dropped", "warnings"]);
+    expect(shown.policy.limits).toMatchObject({ minutes: 5, memory: 4 * 1024 ** 3 });
+    expect(shown.origins["workspace.readonly"]).toEqual({
+      ".git": "built-in/workspace.readonly[0]",
+      ".glovebox": "built-in/workspace.readonly[1]",
+      infra: "project/workspace.readonly[0]",
+    });
+    expect([shown.policy.network.allow, shown.dropped]).toEqual([[], []]);
+  });
+});
+
+describe("`policy check`", () => {
+  it("says that a file is a policy, or where it is not", async () => {
+    const io = await withProject("limits: { pids: 64 }");
+    expect(await policy(io, "check", "repo/.glovebox/policy.yaml")).toBe(0);
+    await writeFile(join(io.cwd, "bad.yaml"), "version: 1\nlimits: { pid: 64 }\n");
+    expect(await policy(io, "check", "bad.yaml")).toBe(2);
+    expect(io.stderr.text).toContain("Policy `bad.yaml`, line 2: `pid` is no key of `limits`; did you mean `pids`?");
+  });
+
+  it("L-03 a missing file is an error", async () => {
+    const io = fakeIo();
+    expect(await policy(io, "check", "absent.yaml")).toBe(2);
+  });
+});
+
+describe("`policy explain`", () => {
+  it.each([
+    ["path", "infra/x.tf", "readonly: project/workspace.readonly[0] (", 0],
+    ["path", "src/a.ts", "writable: built-in/workspace.writable[0]", 0],
+    ["path", "../x", "not mounted: built-in/container.root", 0],
+    ["tool", "grep", "deny: project/tools.deny[0]", 0],
+    ["tool", "bash", "ask: project/approval.exec", 0],
+    ["effect", "write", "allow: built-in/approval.write", 0],
+    ["host", "example.com:80", "deny: built-in/network.allow", 0],
+    ["tool", "bsah", "Did you mean `bash`?", 2],
+    ["pth", "x", "`path`", 2],
+    ["host", "http://x", "is a URL", 2],
+  ])("of %s %s is %s", async (kind, value, says, code) => {
+    const io = await withProject("workspace: { readonly: [infra] }\ntools: { deny: [grep] }\napproval: { exec: ask }");
+    expect(await policy(io, "explain", kind, value, ...IN_REPO)).toBe(code);
+    expect(io.stdout.text + io.stderr.text).toContain(says);
+  });
+});
+
+describe("`policy init`", () => {
+  it("writes a policy that checks out, and never over one", async () => {
+    const io = fakeIo();
+    await mkdir(join(io.cwd, "repo"));
+    expect(await policy(io, "init", ...IN_REPO)).toBe(0);
+    expect(await policy(io, "check", "repo/.glovebox/policy.yaml")).toBe(0);
+    expect(await policy(io, "init", ...IN_REPO)).toBe(2);
+    expect(await policy(io, "init", "--user")).toBe(0);
+    expect((await stat(join(io.cwd, "home/policy.yaml"))).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe("`policy trust`", () => {
+  const RULES = "limits: { pids: 1024 } # \u001b[2J\u202e";
+
+  it("L-13 without a terminal nobody trusts anything, whatever is piped in", async () => {
+    const io = await withProject(RULES);
+    io.stdin.end("yes\n");
+    expect(await policy(io, "trust", ...IN_REPO)).toBe(2);
+    await expect(stat(join(io.cwd, "home/trust.yaml"))).rejects.toThrow("ENOENT");
+  });
+
+  it.each([
+    ["yes", 0],
+    ["no", 1],
+    ["", 1],
+  ])("shows the file harmlessly and takes %j from the person", async (answer, code) => {
+    const io = await withProject(RULES);
+    io.stdin.isTTY = true;
+    io.stderr.isTTY = true;
+    const ended = policy(io, "trust", ...IN_REPO);
+    await vi.waitFor(() => expect(io.stderr.text).toContain("yes or no: "));
+    expect(io.stderr.text).toContain("limits: { pids: 1024 } # \\x1b[2J\\u202e");
+    expect(io.stderr.text).toContain("project/limits.pids (1024): built-in/limits.pids keeps 512");
+    io.stdin.write(`${answer}\r`);
+    expect(await ended).toBe(code);
+    if (code !== 0) return;
+    const file = join(io.cwd, "home/trust.yaml");
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await readFile(file, "utf8")).toContain("repo/.glovebox/policy.yaml");
+    expect(await policy(io, "untrust", ...IN_REPO)).toBe(0);
+    expect(await readFile(file, "utf8")).toContain("trusted: []");
+  });
+
+  it("refuses what is no policy before it asks", async () => {
+    const io = await withProject("limits: { pids: many }");
+    io.stdin.isTTY = true;
+    io.stderr.isTTY = true;
+    expect(await policy(io, "trust", ...IN_REPO)).toBe(2);
+  });
+});

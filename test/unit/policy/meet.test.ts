@@ -1,0 +1,116 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { boundsOf, meet, UNBOUND } from "../../../src/policy/bounds.ts";
+import { BUILT_IN_LAYER } from "../../../src/policy/built-in.ts";
+import { decideHost } from "../../../src/policy/decide-host.ts";
+import { effectivePolicy } from "../../../src/policy/effective.ts";
+import { NO_OPINION } from "../../../src/policy/layer.ts";
+import { over } from "../../../src/policy/stack.ts";
+import { decisions, layer, looserIn } from "../../support/policy-layers.ts";
+
+const RUNS = { numRuns: 10_000 };
+const bounds = (name: string) => layer(name).map(boundsOf);
+
+describe("L-06 the meet of two layers", () => {
+  it("is commutative, in decisions and in the rules that make them", () => {
+    fc.assert(
+      fc.property(bounds("a"), bounds("b"), (a, b) => {
+        expect(meet(a, b)).toEqual(meet(b, a));
+      }),
+      RUNS,
+    );
+  }, 60_000);
+
+  it("is associative", () => {
+    fc.assert(
+      fc.property(bounds("a"), bounds("b"), bounds("c"), (a, b, c) => {
+        expect(decisions(meet(meet(a, b), c))).toEqual(decisions(meet(a, meet(b, c))));
+      }),
+      RUNS,
+    );
+  }, 60_000);
+
+  it("is idempotent, and no opinion changes nothing", () => {
+    fc.assert(
+      fc.property(bounds("a"), (a) => {
+        expect(meet(a, a)).toEqual(a);
+        expect(meet(a, UNBOUND)).toEqual(a);
+      }),
+      RUNS,
+    );
+  }, 60_000);
+
+  it("is never looser than either, and monotone: a tighter layer gives no looser result", () => {
+    fc.assert(
+      fc.property(bounds("a"), bounds("b"), bounds("c"), (a, b, c) => {
+        const both = meet(a, b);
+        expect([...looserIn(both, a), ...looserIn(both, b)]).toEqual([]);
+        expect(looserIn(meet(meet(a, c), b), both)).toEqual([]);
+      }),
+      RUNS,
+    );
+  }, 60_000);
+});
+
+describe("the effective policy", () => {
+  const layers = fc.record({
+    organisation: layer("organisation"),
+    user: layer("user"),
+    project: layer("project"),
+    flags: layer("flag"),
+    isProjectTrusted: fc.boolean(),
+  });
+
+  it("is never looser than the organisation, the person or the project", () => {
+    fc.assert(
+      fc.property(layers, (all) => {
+        const { bounds: result } = effectivePolicy(all);
+        const words = [all.user, all.isProjectTrusted ? all.project : NO_OPINION, all.flags];
+        for (const one of [all.organisation, words.reduce(over, BUILT_IN_LAYER), all.project]) {
+          expect(looserIn(result, boundsOf(one))).toEqual([]);
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+  }, 60_000);
+
+  it("L-01 a project that is not trusted never makes anything looser than without it", () => {
+    fc.assert(
+      fc.property(layers, (all) => {
+        const untrusted = { ...all, isProjectTrusted: false };
+        expect(
+          looserIn(effectivePolicy(untrusted).bounds, effectivePolicy({ ...untrusted, project: undefined }).bounds),
+        ).toEqual([]);
+      }),
+      { numRuns: 3_000 },
+    );
+  }, 60_000);
+
+  it("L-07 a host that any layer denies is denied, whatever the others say", () => {
+    fc.assert(
+      fc.property(layers, fc.constantFrom("organisation", "user", "project", "flags"), (all, who) => {
+        const denied = { host: "a.example", ports: "all", protocol: "tcp", private: false } as const;
+        const deny = { rule: "x/network.deny", items: [{ value: denied, rule: "x/network.deny[0]" }] };
+        const { bounds: result } = effectivePolicy({
+          ...all,
+          [who]: over(all[who], { ...NO_OPINION, hosts: { deny } }),
+        });
+        expect(decideHost(result.hosts, { host: "a.example", port: 443, protocol: "auto" }).type).toBe("deny");
+      }),
+      { numRuns: 3_000 },
+    );
+  }, 60_000);
+
+  it("reports every request of a project that the person's ceiling does not grant, and no other", () => {
+    fc.assert(
+      fc.property(layers, ({ user, project }) => {
+        const ceiling = boundsOf(over(BUILT_IN_LAYER, user));
+        const asks = looserIn(boundsOf(over(BUILT_IN_LAYER, { ...NO_OPINION, numbers: project.numbers })), ceiling);
+        const { dropped } = effectivePolicy({ user, project: { ...NO_OPINION, numbers: project.numbers } });
+        const wanted = asks.filter((name) => Object.hasOwn(project.numbers, name)).map((name) => `project/${name}`);
+        expect(dropped.map(({ rule }) => rule).toSorted()).toEqual(wanted.toSorted());
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
