@@ -1,40 +1,33 @@
 import { defineConfig } from "vitest/config";
 
-const node = { environment: "node" as const };
+/** Tests of this machine's processor alone: two at a time, on machines of two. */
+const local = { environment: "node" as const, maxWorkers: 2, sequence: { groupOrder: 1 } };
+
+/** Tests that share one engine, where some look at all of its containers and volumes: one file after another. */
+const shared = {
+  environment: "node" as const,
+  maxWorkers: 1,
+  sequence: { groupOrder: 2 },
+  globalSetup: ["test/support/engine-setup.ts"],
+  testTimeout: 120_000,
+  hookTimeout: 600_000,
+};
 
 export default defineConfig({
   test: {
     projects: [
-      { test: { ...node, name: "unit", include: ["test/unit/**/*.test.ts", "test/architecture.test.ts"] } },
+      { test: { ...local, name: "unit", include: ["test/unit/**/*.test.ts", "test/architecture.test.ts"] } },
       {
         test: {
-          ...node,
+          ...local,
           name: "contract",
           include: ["test/contract/**/*.test.ts"],
           globalSetup: ["test/support/bundle-setup.ts"],
           testTimeout: 30_000,
         },
       },
-      {
-        test: {
-          ...node,
-          name: "docker",
-          include: ["test/docker/**/*.test.ts"],
-          globalSetup: ["test/support/engine-setup.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 600_000,
-        },
-      },
-      {
-        test: {
-          ...node,
-          name: "e2e",
-          include: ["test/e2e/**/*.test.ts"],
-          globalSetup: ["test/support/engine-setup.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 600_000,
-        },
-      },
+      { test: { ...shared, name: "docker", include: ["test/docker/**/*.test.ts"] } },
+      { test: { ...shared, name: "e2e", include: ["test/e2e/**/*.test.ts"] } },
     ],
   },
 });

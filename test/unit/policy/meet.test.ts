@@ -7,13 +7,14 @@ import { effectivePolicy } from "../../../src/policy/effective.ts";
 import { NO_OPINION } from "../../../src/policy/layer.ts";
 import { over } from "../../../src/policy/stack.ts";
 import { decisions, layer, looserIn } from "../../support/policy-layers.ts";
+import { holds } from "../../support/property.ts";
 
 const RUNS = { numRuns: 10_000 };
 const bounds = (name: string) => layer(name).map(boundsOf);
 
 describe("L-06 the meet of two layers", () => {
   it("is commutative, in decisions and in the rules that make them", () => {
-    fc.assert(
+    holds(
       fc.property(bounds("a"), bounds("b"), (a, b) => {
         expect(meet(a, b)).toEqual(meet(b, a));
       }),
@@ -22,7 +23,7 @@ describe("L-06 the meet of two layers", () => {
   }, 60_000);
 
   it("is associative", () => {
-    fc.assert(
+    holds(
       fc.property(bounds("a"), bounds("b"), bounds("c"), (a, b, c) => {
         expect(decisions(meet(meet(a, b), c))).toEqual(decisions(meet(a, meet(b, c))));
       }),
@@ -31,7 +32,7 @@ describe("L-06 the meet of two layers", () => {
   }, 60_000);
 
   it("is idempotent, and no opinion changes nothing", () => {
-    fc.assert(
+    holds(
       fc.property(bounds("a"), (a) => {
         expect(meet(a, a)).toEqual(a);
         expect(meet(a, UNBOUND)).toEqual(a);
@@ -41,7 +42,7 @@ describe("L-06 the meet of two layers", () => {
   }, 60_000);
 
   it("is never looser than either, and monotone: a tighter layer gives no looser result", () => {
-    fc.assert(
+    holds(
       fc.property(bounds("a"), bounds("b"), bounds("c"), (a, b, c) => {
         const both = meet(a, b);
         expect([...looserIn(both, a), ...looserIn(both, b)]).toEqual([]);
@@ -62,7 +63,7 @@ describe("the effective policy", () => {
   });
 
   it("is never looser than the organisation, the person or the project", () => {
-    fc.assert(
+    holds(
       fc.property(layers, (all) => {
         const { bounds: result } = effectivePolicy(all);
         const words = [all.user, all.isProjectTrusted ? all.project : NO_OPINION, all.flags];
@@ -75,7 +76,7 @@ describe("the effective policy", () => {
   }, 60_000);
 
   it("L-01 a project that is not trusted never makes anything looser than without it", () => {
-    fc.assert(
+    holds(
       fc.property(layers, (all) => {
         const untrusted = { ...all, isProjectTrusted: false };
         expect(
@@ -87,7 +88,7 @@ describe("the effective policy", () => {
   }, 60_000);
 
   it("L-07 a host that any layer denies is denied, whatever the others say", () => {
-    fc.assert(
+    holds(
       fc.property(layers, fc.constantFrom("organisation", "user", "project", "flags"), (all, who) => {
         const denied = { host: "a.example", ports: "all", protocol: "tcp", private: false } as const;
         const deny = { rule: "x/network.deny", items: [{ value: denied, rule: "x/network.deny[0]" }] };
@@ -102,7 +103,7 @@ describe("the effective policy", () => {
   }, 60_000);
 
   it("reports every request of a project that the person's ceiling does not grant, and no other", () => {
-    fc.assert(
+    holds(
       fc.property(layers, ({ user, project }) => {
         const ceiling = boundsOf(over(BUILT_IN_LAYER, user));
         const asks = looserIn(boundsOf(over(BUILT_IN_LAYER, { ...NO_OPINION, numbers: project.numbers })), ceiling);
