@@ -8,7 +8,14 @@ export async function firstRequest({ image, workspace }) {
   const { systemPrompt } = await fromDist("agent/prompt.js");
   const { toolOffers } = await fromDist("tools/catalogue.js");
   const readonly = [".git", ".glovebox"];
-  const system = systemPrompt({ root: workspace, home: "/home/glovebox", image, readonly, date: "2026-01-31" });
+  const system = systemPrompt({
+    root: workspace,
+    home: "/home/glovebox",
+    image,
+    readonly,
+    writable: ["."],
+    date: "2026-01-31",
+  });
   const offers = toolOffers().map((offer) => ({ type: "function", function: offer }));
   const [prompt, tools] = [countTokens(system), countTokens(JSON.stringify(offers))];
   return [
