@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { figures, interleave, round } from "./measure.mjs";
+import { figures, interleave, round, timed } from "./measure.mjs";
 import { call, openSandbox } from "./place.mjs";
 
 /** A shell as a session has it after a while. */
@@ -56,11 +56,11 @@ export async function calls(place) {
 
 const REPEATED = 10;
 
-/** The mean of a few: one call alone is near what the clock and the scheduler can tell apart. */
+/** The time of each of a few calls in a row, as a session makes them. */
 async function many(action) {
-  const startedAt = performance.now();
-  for (let count = 0; count < REPEATED; count++) await action();
-  return (performance.now() - startedAt) / REPEATED;
+  const times = [];
+  for (let count = 0; count < REPEATED; count++) times.push(await timed(action));
+  return times;
 }
 
 /** A call that the tool host answers without touching a file: what remains is the way there and back. */

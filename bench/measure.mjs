@@ -8,17 +8,17 @@ export async function interleave(actions, { rounds, warmUp = 1 }) {
   for (let round = -warmUp; round < rounds; round++) {
     for (const name of names) {
       const ms = await timed(actions[name]);
-      if (round >= 0) times[name].push(ms);
+      if (round >= 0) times[name].push(...[ms].flat());
     }
   }
   return times;
 }
 
-/** How long `action` takes in ms, or the number it gives itself. */
+/** How long `action` takes in ms, or the number or numbers it gives itself. */
 export async function timed(action) {
   const startedAt = performance.now();
   const own = await action();
-  return typeof own === "number" ? own : performance.now() - startedAt;
+  return typeof own === "number" || Array.isArray(own) ? own : performance.now() - startedAt;
 }
 
 /** The middle and the least of some times. */
