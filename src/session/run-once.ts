@@ -1,37 +1,23 @@
-import type { RunLimits } from "../agent/limits.ts";
 import { EXIT, type GloveboxError, toGloveboxError } from "../core/errors.ts";
 import type { SessionEvent } from "../core/events.ts";
 import { uuidv7 } from "../core/ids.ts";
 import { NO_USAGE } from "../core/messages.ts";
 import type { Secrets } from "../core/secrets.ts";
-import type { Approver } from "../gate/approver.ts";
-import type { ModelClient } from "../model/model-client.ts";
-import type { Policy } from "../policy/policy.ts";
-import { openWorkspace } from "../workspace/workspace.ts";
+import { openWorkspace, type Workspace } from "../workspace/workspace.ts";
 import { type Home, sessionFile, workspaceId } from "./home.ts";
-import type { PolicyFacts } from "./policy.ts";
-import type { SandboxProvider } from "./provider.ts";
 import { Recorder } from "./recorder.ts";
 import type { RunResult } from "./result.ts";
-import { errorFact, type RunReport, Session } from "./session.ts";
+import { errorFact, type RunReport, Session, type SessionOptions } from "./session.ts";
 
-export type RunOnceOptions = {
+export type RunOnceOptions = Omit<SessionOptions, "workspace" | "recorder" | "secretHashes"> & {
   prompt: string;
   /** A folder of the host, relative to the current one. */
   workspace: string;
-  model: ModelClient;
-  modelRetries: number;
-  policy: Policy;
-  policyFacts: PolicyFacts;
-  approver: Approver;
-  askAlways: boolean;
-  limits: RunLimits;
   /** Masked wherever something is stored, shown or sent. */
   secrets: Secrets;
   home: Home;
   userHome: string;
   version: string;
-  openSandbox: SandboxProvider;
   /** Hears every event after it has been stored. Must not throw. */
   onEvent: (event: SessionEvent) => void;
   /** Aborting ends the run as `aborted`, with a valid log and no container. */
@@ -46,9 +32,10 @@ export type RunOnceOptions = {
  */
 export async function runOnce(options: RunOnceOptions): Promise<RunResult> {
   const startedAt = performance.now();
-  const recorder = await createRecorder(options);
+  const workspace = await openWorkspace(options.workspace, forbidden(options));
+  const recorder = await createRecorder(options, workspace);
   try {
-    const done = await openAndRun(options, recorder);
+    const done = await openAndRun(options, { workspace, recorder });
     return resultOf(options, recorder, { ...done, totalMs: performance.now() - startedAt });
   } finally {
     await recorder.close();
@@ -57,12 +44,13 @@ export async function runOnce(options: RunOnceOptions): Promise<RunResult> {
 
 type Done = { session: Session | undefined; report: RunReport | undefined; error: GloveboxError | undefined };
 
-async function openAndRun(options: RunOnceOptions, recorder: Recorder): Promise<Done> {
+type Opening = Pick<SessionOptions, "workspace" | "recorder">;
+
+async function openAndRun(options: RunOnceOptions, { workspace, recorder }: Opening): Promise<Done> {
   let session: Session | undefined;
   let report: RunReport | undefined;
   let error: GloveboxError | undefined;
   try {
-    const workspace = await openWorkspace(options.workspace, forbidden(options));
     session = await Session.open({ ...options, workspace, recorder, secretHashes: options.secrets.hashes() });
     closeWhen(options.urgent, session);
     report = await session.run(options.prompt, options.signal);
@@ -95,8 +83,7 @@ function forbidden({ userHome, home }: RunOnceOptions): { userHome: string; glov
   return { userHome, gloveboxHome: home.root };
 }
 
-async function createRecorder(options: RunOnceOptions): Promise<Recorder> {
-  const { root } = await openWorkspace(options.workspace, forbidden(options));
+function createRecorder(options: RunOnceOptions, { root }: Workspace): Promise<Recorder> {
   const id = uuidv7();
   const workspace = workspaceId(root);
   return Recorder.create({

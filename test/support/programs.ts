@@ -8,7 +8,9 @@ export function programPath(name: "rg" | "bash" | "git"): string {
     try {
       accessSync(path, constants.X_OK);
       return path;
-    } catch {}
+    } catch {
+      // Not in this folder.
+    }
   }
   throw new Error(`These tests run \`${name}\`, which is not on the PATH; install it (Debian: ripgrep, bash, git)`);
 }
