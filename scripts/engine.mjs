@@ -2,7 +2,7 @@
 // Makes sure that a container engine answers, before anything is installed: uses the one that is there, else installs
 // and starts Docker on a Debian or Ubuntu of which we are root. Never configures or stops an engine it did not start.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { get } from "node:http";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -104,6 +104,7 @@ function installDocker(log) {
 async function startDaemon(log) {
   // Where there is an init system, the package has started it, and it is not ours to stop.
   if (await answers({ socketPath: SOCKET })) return undefined;
+  for (const [file, program] of PID_FILES) removeStale(file, program);
   log(`Starting dockerd, its log is ${LOG_FILE}`);
   const output = openSync(LOG_FILE, "w");
   const path = `${process.env.PATH ?? ""}:/usr/sbin:/usr/local/sbin:/sbin`;
@@ -120,6 +121,30 @@ async function startDaemon(log) {
   throw new Error(
     `dockerd ${ended ? "ended at once" : "did not answer within 60 s"}; the end of ${LOG_FILE}:\n${tail}`,
   );
+}
+
+/** A daemon that was killed leaves them, and the next one takes whoever has that pid now, or a zombie, for a daemon. */
+const PID_FILES = [
+  ["/var/run/docker.pid", "dockerd"],
+  ["/var/run/docker/containerd/containerd.pid", "containerd"],
+];
+
+/** Removes a pid file unless a live process of that name has the pid. */
+export function removeStale(file, program) {
+  if (!existsSync(file)) return;
+  const pid = readFileSync(file, "utf8").trim();
+  if (!/^\d+$/.test(pid) || nameOf(pid) !== program) rmSync(file, { force: true });
+}
+
+/** The name of a live process; undefined for a zombie and for none. */
+function nameOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const end = stat.lastIndexOf(")");
+    return stat[end + 2] === "Z" ? undefined : stat.slice(stat.indexOf("(") + 1, end);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Every process as {pid, parent, session}, from /proc/PID/stat (proc(5)). */
