@@ -83,12 +83,22 @@ export class ToolGate {
       return { type: "no", reason: "only a person may answer this" };
     }
     try {
-      const answer = await this.#options.approver.ask(question, signal);
-      return signal.aborted ? { type: "no", reason: "aborted" } : answer;
+      const answer = await Promise.race([this.#options.approver.ask(question, signal), noWhenAborted(signal)]);
+      return signal.aborted ? ABORTED : answer;
     } catch (error) {
       return { type: "no", reason: `the question could not be asked: ${messageOf(error)}` };
     }
   }
+}
+
+const ABORTED: Answer = { type: "no", reason: "aborted" };
+
+/** An approver may not look at its signal; nothing waits for it then. */
+function noWhenAborted(signal: AbortSignal): Promise<Answer> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(ABORTED);
+    else signal.addEventListener("abort", () => resolve(ABORTED), { once: true });
+  });
 }
 
 function allowed(decision: Decision, approval: Approval): Verdict {

@@ -142,7 +142,7 @@ export function describeSandbox(name: string, { open }: ContractOptions): void {
         edits: [{ oldText: "y".repeat(300_000), newText: "z".repeat(150_000) }],
       });
       expect(edited.status).toBe("ok");
-      expect((await run("grep", { pattern: "q".repeat(140_000), literal: true })).status).toMatch(/ok|failed/);
+      expect((await run("grep", { pattern: "q".repeat(140_000), literal: true })).status).toBe("ok");
     });
 
     it("returns at once from a background job and ends it when asked", async () => {

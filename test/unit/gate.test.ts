@@ -24,6 +24,21 @@ describe("a question of the policy", () => {
     expect((await judge(layer, approver)).type).toBe(type);
   });
 
+  it.each(["before it is asked", "while it is open"])(
+    "is a no when the run is aborted %s, also by an approver that never answers",
+    async (when) => {
+      const controller = new AbortController();
+      const silent: Approver = { by: "person", ask: () => new Promise(() => undefined) };
+      if (when === "before it is asked") controller.abort();
+      const judged = new ToolGate({ policy: BUILT_IN_POLICY, approver: silent, askAlways: true }).judge(
+        call,
+        controller.signal,
+      );
+      controller.abort();
+      expect(await judged).toMatchObject({ type: "deny", approval: { decision: "no", reason: "aborted" } });
+    },
+  );
+
   it("L-09 a denied tool stays denied, whoever says yes", async () => {
     const policy = { ...BUILT_IN_POLICY, deniedTools: [{ value: "bash", rule: "user/tools.deny[0]" }] };
     const verdict = await new ToolGate({ policy, approver: person, askAlways: true }).judge(
