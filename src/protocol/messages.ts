@@ -12,8 +12,11 @@ export const Hello = z.strictObject({
   /** Absolute path of the workspace inside the container. */
   root: z.string(),
   home: z.string(),
-  /** Another tool host was here before: a state that is not found now was taken away. */
-  restarted: z.boolean().optional(),
+  /**
+   * Pid, inside, of the tool host that was here before. If it lives it is ended at once, since it would end us; a state
+   * that is not found now was taken away.
+   */
+  previousPid: z.int().min(2).optional(),
   /** Folder for shell state, outputs and job logs; survives a restart of the tool host, not the container. */
   state: z.string(),
   /** The whole environment of commands; nothing is inherited. */

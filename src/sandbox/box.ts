@@ -6,7 +6,7 @@ import { startToolHost, type ToolHostExec } from "./channel.ts";
 import { inspectEnd, removeContainer, type StartedContainer, startContainer } from "./container.ts";
 import type { ContainerSpec } from "./container-spec.ts";
 import type { Engine } from "./engine/engine.ts";
-import { failedControls } from "./expected-controls.ts";
+import { failedControls, NOT_REPORTED } from "./expected-controls.ts";
 import { createImageVolumes, removeVolumes } from "./image-volumes.ts";
 import { ToolHostConnection } from "./tool-host-connection.ts";
 
@@ -21,6 +21,9 @@ export type BoxPlan = {
   prefix: string;
 };
 
+/** A tool host whose channel ends takes about 0.4 s to end its processes and itself; one that is stopped takes for ever. */
+const LEAVE_MS = 2_000;
+
 /** One container of ours with a tool host in it. */
 export class Box {
   readonly container: StartedContainer;
@@ -30,6 +33,8 @@ export class Box {
   connection: ToolHostConnection;
   controls: Control[] = [];
   #exec: ToolHostExec;
+  /** The tool host's, inside. */
+  #pid = 0;
 
   private constructor(
     engine: Engine,
@@ -91,9 +96,12 @@ export class Box {
 
   /** A new tool host in the same container, after the old one's channel has ended. */
   async restart(): Promise<void> {
+    const previousPid = this.#pid;
+    // One that lost its channel ends what it finds, a successor too: it is given the time to be done with that.
+    await this.#exec.ended(LEAVE_MS);
     this.#exec = await startToolHost(this.container.docker, this.#plan.spec.user);
     this.connection = new ToolHostConnection(this.#exec);
-    await this.#greet(true);
+    await this.#greet({ previousPid });
     // The agent has been at work since the first proof; what it made unwritable is its own affair.
     await this.#prove({ ...this.#plan.expect, writable: [] });
   }
@@ -110,9 +118,10 @@ export class Box {
     if (errors.length > 0) throw errors[0];
   }
 
-  async #greet(restarted = false): Promise<void> {
+  async #greet(more: { previousPid?: number } = {}): Promise<void> {
     try {
-      await this.connection.greet({ ...this.#plan.hello, ...(restarted && { restarted }) });
+      const { pid } = await this.connection.greet({ ...this.#plan.hello, ...more });
+      this.#pid = pid;
     } catch (error) {
       throw this.#withLastWords(error);
     }
@@ -132,7 +141,7 @@ export class Box {
 
 function requireControls(failed: readonly Control[]): void {
   if (failed.length === 0) return;
-  if (failed.some(({ control }) => control === "workspace_reachable")) {
+  if (failed.some(({ control, evidence }) => control === "workspace_reachable" && evidence !== NOT_REPORTED)) {
     throw new GloveboxError(
       "WORKSPACE_REFUSED",
       "The workspace cannot be entered inside the container by the user who owns it",
@@ -141,7 +150,8 @@ function requireControls(failed: readonly Control[]): void {
       },
     );
   }
-  const words = failed.map(({ control, evidence }) => `${control} (${evidence})`).join("; ");
+  const seen = failed.filter(({ evidence }) => evidence !== NOT_REPORTED);
+  const words = (seen.length > 0 ? seen : failed).map(({ control, evidence }) => `${control} (${evidence})`).join("; ");
   throw new GloveboxError("SELFTEST_FAILED", `The container is not sealed as it should be: ${visibleLine(words)}`, {
     hint: "Nothing was run; `glovebox doctor` says more about this engine",
   });

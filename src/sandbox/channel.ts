@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
 import { tailBytes } from "../core/truncate.ts";
 import type { User } from "./identity.ts";
@@ -9,6 +10,8 @@ import type { ChannelStreams } from "./tool-host-connection.ts";
 export type ToolHostExec = ChannelStreams & {
   /** The end of what it printed on stderr, for diagnosis: at most 4 KiB. */
   stderr: () => string;
+  /** Resolves when the tool host has ended, or after that time. */
+  ended: (withinMs: number) => Promise<void>;
 };
 
 const STDERR_BYTES = 4 * 1024;
@@ -41,7 +44,20 @@ export async function startToolHost(container: Docker.Container, { uid, gid }: U
   socket.on("end", () => input.end());
   socket.on("close", () => input.end());
   socket.on("error", (error) => input.destroy(error));
-  return { input, output: socket, stderr: () => stderr, destroy: () => socket.destroy() };
+  return {
+    input,
+    output: socket,
+    stderr: () => stderr,
+    destroy: () => socket.destroy(),
+    ended: (withinMs) => whenEnded(exec, withinMs),
+  };
+}
+
+const POLL_MS = 20;
+
+async function whenEnded(exec: Docker.Exec, withinMs: number): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  while ((await exec.inspect()).Running && performance.now() < deadline) await sleep(POLL_MS);
 }
 
 type Sinks = { stdout: (bytes: Buffer) => boolean; stderr: (bytes: Buffer) => unknown };

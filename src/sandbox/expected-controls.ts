@@ -16,6 +16,9 @@ const ALWAYS = [
   "channel_out_of_reach",
 ] as const;
 
+/** The evidence for a control that nobody looked at. */
+export const NOT_REPORTED = "not reported";
+
 /** The controls that do not hold; one that was not reported does not, and one reported twice is taken at its worst. */
 export function failedControls(controls: readonly Control[], expect: SelfTestExpectation): Control[] {
   const names = [
@@ -26,6 +29,6 @@ export function failedControls(controls: readonly Control[], expect: SelfTestExp
   const missing = names.filter((name) => !controls.some(({ control }) => control === name));
   return [
     ...controls.filter(({ holds }) => !holds),
-    ...missing.map((control) => ({ control, holds: false, evidence: "not reported" })),
+    ...missing.map((control) => ({ control, holds: false, evidence: NOT_REPORTED })),
   ];
 }

@@ -120,7 +120,9 @@ export class ToolHost {
 
   async #selfTest(id: number, expect: SelfTestExpectation): Promise<void> {
     if (!this.#greeted) return;
-    this.#peer.send({ type: "self_tested", id, controls: await selfTest(this.#greeted.host, expect) });
+    const { host, shell } = this.#greeted;
+    await shell.settled;
+    this.#peer.send({ type: "self_tested", id, controls: await selfTest(host, expect) });
   }
 
   async #shutDown(): Promise<void> {

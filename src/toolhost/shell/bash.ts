@@ -12,7 +12,7 @@ import { JobTable } from "./jobs.ts";
 import { ShellMemory } from "./memory.ts";
 import { OutputFolder } from "./output-folder.ts";
 import { callProcesses, endable, type ShellParts } from "./parts.ts";
-import { killAll } from "./process-kill.ts";
+import { killAll, send } from "./process-kill.ts";
 import { createPipeMaker } from "./process-pipe.ts";
 import type { ProcessScope } from "./process-scope.ts";
 import { ensureFolder, tryTo } from "./state-folder.ts";
@@ -22,6 +22,8 @@ export type Shell = {
   handleBash: Handler<"bash">;
   /** One line a background job; empty without any. */
   describeJobs(): string;
+  /** Resolves when nothing of an earlier tool host's calls lives any more. */
+  settled: Promise<unknown>;
   /** Kills every process of the session, jobs included; resolves to how many are left. Nothing can be run afterwards. */
   endEverything(): Promise<number>;
 };
@@ -32,19 +34,20 @@ export type Shell = {
  */
 export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScope }): Shell {
   // The first one in a container makes this folder.
-  const restarted = hello.restarted === true;
   tryTo(() => ensureFolder(hello.state));
   const parts: ShellParts = {
     hello,
     scope,
-    memory: new ShellMemory(hello, restarted),
+    memory: new ShellMemory(hello, hello.previousPid !== undefined),
     pipes: createPipeMaker(hello.programs.shell),
     jobs: new JobTable(hello.state),
     outputs: new OutputFolder(hello.state, hello.maxOutputFileBytes),
     cgroup: openCgroup(),
     limits: ownLimits,
   };
-  let last: Promise<unknown> = killAll(endable(parts, () => callProcesses(parts)));
+  endPrevious(parts);
+  const settled = killAll(endable(parts, () => callProcesses(parts)));
+  let last: Promise<unknown> = settled;
   let saidPosix = hello.programs.shellKind === "bash";
   let ended = false;
 
@@ -66,6 +69,7 @@ export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScop
   };
   return {
     handleBash,
+    settled,
     describeJobs: () => parts.jobs.describe(scope.session()),
     async endEverything() {
       ended = true;
@@ -73,6 +77,15 @@ export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScop
       return left;
     },
   };
+}
+
+/**
+ * A tool host that was stopped takes every process but its own for the session's as soon as it goes on, us included. So
+ * it dies first and without being asked.
+ */
+function endPrevious(parts: ShellParts): void {
+  const previous = callProcesses(parts).find(({ pid }) => pid === parts.hello.previousPid);
+  if (previous) send(previous, "SIGKILL");
 }
 
 const POSIX_NOTE =

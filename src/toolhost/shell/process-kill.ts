@@ -83,7 +83,7 @@ function freeze(targets: Targets, seen: Set<string>): Proc[] {
   return found;
 }
 
-function send(proc: Proc, signal: NodeJS.Signals): void {
+export function send(proc: Proc, signal: NodeJS.Signals): void {
   try {
     process.kill(proc.pid, signal);
   } catch {

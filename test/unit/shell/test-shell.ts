@@ -49,7 +49,7 @@ export class TestShell {
 
   /** A tool host that is killed and started again finds the same folder. */
   restart(): void {
-    this.shell = createShell({ hello: { ...this.hello, restarted: true }, scope: descendantScope() });
+    this.shell = createShell({ hello: { ...this.hello, previousPid: 2 }, scope: descendantScope() });
   }
 
   async close(): Promise<void> {
