@@ -1,4 +1,5 @@
 import type { HostListName, Layer, Ruled, RuledList } from "./layer.ts";
+import { PROTECTED } from "./protected.ts";
 
 const GIB = 1024 ** 3;
 
@@ -38,7 +39,8 @@ export const BUILT_IN_LAYER: Layer = {
   },
   lists: {
     "workspace.writable": listed("workspace.writable", ["."]),
-    "workspace.readonly": listed("workspace.readonly", [".git", ".glovebox"]),
+    "workspace.readonly": listed("workspace.readonly", []),
+    "workspace.protected": listed("workspace.protected", PROTECTED),
     "workspace.hidden": listed("workspace.hidden", []),
     "workspace.unprotect": listed("workspace.unprotect", []),
     "network.forward": listed("network.forward", []),

@@ -5,6 +5,8 @@ export const PROTOCOL_VERSION = 1;
 
 const id = z.int().min(1).max(0x7fffffff);
 
+const ruledPath = z.strictObject({ path: z.string(), rule: z.string() });
+
 /** Facts the tool host needs and must not take from an environment or argv that the agent could see or set. */
 export const Hello = z.strictObject({
   type: z.literal("hello"),
@@ -25,7 +27,9 @@ export const Hello = z.strictObject({
   /** Absolute paths of the runtime's own programs; `bash` is the image's, `sh` where it has none. */
   programs: z.strictObject({ rg: z.string(), shell: z.string(), shellKind: z.enum(["bash", "sh"]) }),
   /** Workspace-relative paths mounted read-only and the rule that says so, for clear words only. */
-  readonly: z.array(z.strictObject({ path: z.string(), rule: z.string() })),
+  readonly: z.array(ruledPath),
+  /** The same for paths that are covered. */
+  hidden: z.array(ruledPath),
   /** The most bytes a command may leave in its output file. */
   maxOutputFileBytes: z.int().min(0),
   /** Seconds without any frame after which the tool host ends itself. */
@@ -48,6 +52,10 @@ const Expectation = z.strictObject({
   /** Absolute paths. */
   readonly: z.array(z.string()),
   writable: z.array(z.string()),
+  /** Mount points whose content cannot be seen. */
+  hidden: z.array(z.string()),
+  /** Folders that are mount points so that they cannot be moved away. */
+  pinned: z.array(z.string()),
   /** The runtime's program that tries to open paths, as a hostile command would. */
   probe: z.string(),
   /** SHA-256 of secrets of ours, never the secrets: an environment value that hashes to one is a leak. */

@@ -10,6 +10,7 @@ import { planImageVolumes } from "../sandbox/image-volumes.ts";
 import type { ImageProgress } from "../sandbox/images/build.ts";
 import { ensureImages, type RuntimeVolume } from "../sandbox/images/images.ts";
 import { type ImageDetails, inspectImage } from "../sandbox/images/inspect.ts";
+import { keptFile } from "../sandbox/kept-file.ts";
 import { LABELS } from "../sandbox/labels.ts";
 import { currentOwner } from "../sandbox/owner.ts";
 import { HOME, STATE_DIR } from "../sandbox/places.ts";
@@ -141,6 +142,8 @@ async function prepare(
         imageEnv: image.env,
         user,
         mounts: plan.mounts,
+        covers: plan.covers,
+        emptyFile: await keptFile("", cacheDir),
         identity: await identityFiles(contents, user, cacheDir),
         runtimeVolume: runtime.volume,
         idlePath: runtime.idlePath,
@@ -157,6 +160,7 @@ async function prepare(
         umask: process.umask(),
         programs: { rg: runtime.rgPath, shell: shell.path, shellKind: shell.kind },
         readonly: plan.readonly,
+        hidden: plan.hidden,
         maxOutputFileBytes: MAX_OUTPUT_FILE_BYTES,
         idleSeconds: IDLE_SECONDS,
       },
@@ -166,6 +170,8 @@ async function prepare(
         memoryMaxBytes: limits.memoryBytes,
         readonly: plan.mounts.filter((mount) => mount.readOnly).map((mount) => mount.target),
         writable: [HOME, "/tmp"],
+        hidden: plan.covers.map(({ target }) => target),
+        pinned: plan.mounts.flatMap(({ target, readOnly }) => (readOnly || target === workspace.root ? [] : [target])),
         probe: runtime.probePath,
         secretHashes: [...request.secretHashes],
       },

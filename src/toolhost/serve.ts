@@ -16,7 +16,7 @@ import { handleEdit } from "./files/edit.ts";
 import { handleLs } from "./files/ls.ts";
 import { handleRead } from "./files/read.ts";
 import { handleWrite } from "./files/write.ts";
-import { failureOutcome, outcome } from "./outcomes.ts";
+import { failureOutcome, hiddenOutcome, outcome } from "./outcomes.ts";
 import { handleFind } from "./search/find.ts";
 import { handleGrep } from "./search/grep.ts";
 import { selfTest } from "./self-test.ts";
@@ -162,6 +162,8 @@ async function run(
   call: Omit<CallContext, "host">,
 ): Promise<Outcome> {
   const path = typeof args["path"] === "string" ? args["path"] : undefined;
+  const hidden = path === undefined ? undefined : hiddenOutcome(path, host.hello);
+  if (hidden) return hidden;
   try {
     // The arguments were parsed by the very contract the handler was written for.
     const handler = handlers[tool] as (args: unknown, context: CallContext) => Promise<Outcome>;
