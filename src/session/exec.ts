@@ -7,7 +7,7 @@ import { openWorkspace } from "../workspace/workspace.ts";
 import { dockerProvider, type Opened } from "./docker-provider.ts";
 import { workspaceId } from "./home.ts";
 import { type LoadedPolicy, loadPolicy, type PolicyFacts } from "./policy.ts";
-import { commandEnvOf, imageOf } from "./policy-use.ts";
+import { containerChoices } from "./policy-use.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 export type ExecSettings = {
@@ -75,7 +75,6 @@ function providerOf(
 ): ReturnType<typeof dockerProvider> {
   const { build, onProgress, onReaped } = settings;
   const { policy } = settings.loaded;
-  const chosen = { image: imageOf(policy), commandEnv: commandEnvOf(policy, env) };
   const place = { env, userHome, packageRoot, cacheDir: home.cache, version: VERSION };
-  return dockerProvider({ ...place, ...chosen, build, onProgress, onReaped, onOpened });
+  return dockerProvider({ ...place, ...containerChoices(policy, env), build, onProgress, onReaped, onOpened });
 }

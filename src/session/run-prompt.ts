@@ -7,7 +7,7 @@ import type { Reaped } from "../sandbox/reaper.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
 import { dockerProvider } from "./docker-provider.ts";
 import { loadPolicy } from "./policy.ts";
-import { commandEnvOf, imageOf } from "./policy-use.ts";
+import { containerChoices } from "./policy-use.ts";
 import type { RunResult } from "./result.ts";
 import { runOnce } from "./run-once.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -78,8 +78,7 @@ export async function runPrompt(settings: RunSettings, surroundings: Surrounding
       packageRoot,
       cacheDir: home.cache,
       version: VERSION,
-      image: imageOf(policy),
-      commandEnv: commandEnvOf(policy, env),
+      ...containerChoices(policy, env),
     }),
   });
 }

@@ -140,8 +140,6 @@ describe("what nothing enforces yet", () => {
     ["workspace.hardlinks: protect", "workspace: { hardlinks: protect }"],
     ["workspace.hardlinks: allow", "workspace: { hardlinks: allow }"],
     ["workspace.cache: true", "workspace: { cache: true }"],
-    ["sandbox.ptrace: true", "sandbox: { ptrace: true }"],
-    ["sandbox.ptrace: false", "sandbox: { ptrace: false }"],
     ["network.upload_limit", "network: { upload_limit: 1MB }"],
     ["limits.output", "limits: { output: 50KB }"],
     ["limits.tokens", "limits: { tokens: 1 }"],
@@ -152,7 +150,6 @@ describe("what nothing enforces yet", () => {
     ["network.allow", "network: { allow: [a.example] }"],
     ["network.ask", "network: { ask: [a.example] }"],
     ["network.deny", "network: { deny: [a.example] }"],
-    ["sandbox.runtime", "sandbox: { runtime: runc }"],
   ];
 
   it("is exactly this list", () => {
