@@ -53,7 +53,7 @@ export type Policy = {
 };
 
 /** What is chosen rather than bound. */
-type Picked = { image: Ruled<string>; runtime: Ruled<string> | undefined };
+export type Picked = { image: Ruled<string>; runtime: Ruled<string> | undefined };
 
 /** The bounds of all layers, the built-in one included, as what is enforced. */
 export function policyOf({ numbers, choices, lists }: Omit<Bounds, "hosts">, { image, runtime }: Picked): Policy {

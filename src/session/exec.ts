@@ -3,6 +3,7 @@ import { VERSION } from "../core/version.ts";
 import { type AttachStreams, attach, type Terminal } from "../sandbox/attach.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
 import { planMounts } from "../workspace/plan-mounts.ts";
+import { planWarnings } from "../workspace/plan-warnings.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
 import { dockerProvider, type Opened } from "./docker-provider.ts";
 import { workspaceId } from "./home.ts";
@@ -40,8 +41,9 @@ export async function execInSandbox(settings: ExecSettings, surroundings: Surrou
   const { secrets, home, userHome } = surroundings;
   const workspace = await openWorkspace(settings.workspace, { userHome, gloveboxHome: home.root });
   const loaded = await loadPolicy(workspace.root, settings, surroundings);
-  settings.onPolicy(loaded.facts);
   const plan = await planMounts(workspace.root, loaded.policy);
+  const warnings = [...loaded.facts.warnings, ...(await planWarnings(workspace.root, plan))];
+  settings.onPolicy({ ...loaded.facts, warnings });
   let opened: Opened | undefined;
   const provide = providerOf({ ...settings, loaded }, surroundings, (value) => {
     opened = value;

@@ -14,6 +14,7 @@ import { HOME } from "../sandbox/places.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { toolOffers } from "../tools/catalogue.ts";
 import { planMounts } from "../workspace/plan-mounts.ts";
+import { planWarnings } from "../workspace/plan-warnings.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { workspaceId } from "./home.ts";
 import type { PolicyFacts } from "./policy.ts";
@@ -72,6 +73,7 @@ export class Session {
     const startedAt = performance.now();
     const { workspace, policy, recorder } = options;
     const plan = await planMounts(workspace.root, policy);
+    const warnings = await planWarnings(workspace.root, plan);
     const sandbox = await options.openSandbox({
       sessionId: recorder.sessionId,
       workspaceId: workspaceId(workspace.root),
@@ -101,7 +103,12 @@ export class Session {
         date: new Date().toISOString().slice(0, 10),
       });
       const journal = new Journal(recorder);
-      await journal.append({ type: "policy", hash: hashOf(policy), ...options.policyFacts });
+      await journal.append({
+        type: "policy",
+        hash: hashOf(policy),
+        ...options.policyFacts,
+        warnings: [...options.policyFacts.warnings, ...warnings],
+      });
       await journal.append({ type: "system", text: system, tools: toolOffers() });
       return new Session(options, { sandbox, journal, system, readyMs: Math.round(performance.now() - startedAt) });
     } catch (error) {
