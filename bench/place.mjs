@@ -48,8 +48,8 @@ export async function scriptedRun({ folder, workspace }, items) {
   return result;
 }
 
-/** An open sandbox without a session, and how long it took to open. */
-export async function openSandbox({ workspace, surroundings }) {
+/** An open sandbox without a session, with more read-only paths if they are given. */
+export async function openSandbox({ workspace, surroundings }, { readonly = [], onOpened } = {}) {
   const modules = [
     "policy/policy.js",
     "session/docker-provider.js",
@@ -64,13 +64,16 @@ export async function openSandbox({ workspace, surroundings }) {
   const { VERSION } = await fromDist("core/version.js");
   const provide = dockerProvider({
     ...{ env, userHome, packageRoot, cacheDir: home.cache, version: VERSION },
-    ...{ image: undefined, build: false, commandEnv: {} },
-    ...{ onProgress: () => undefined, onReaped: () => undefined },
+    ...{ image: undefined, build: false, commandEnv: {}, sandbox: BUILT_IN_POLICY.sandbox },
+    ...{ onProgress: () => undefined, onReaped: () => undefined, onOpened },
   });
   const opened = await openWorkspace(workspace, { userHome, gloveboxHome: home.root });
   return provide({
     ...{ sessionId: uuidv7(), workspaceId: "bench", workspace: opened, limits: BUILT_IN_POLICY.limits },
-    plan: await planMounts(opened.root, BUILT_IN_POLICY),
+    plan: await planMounts(opened.root, {
+      ...BUILT_IN_POLICY,
+      readonly: [...BUILT_IN_POLICY.readonly, ...readonly],
+    }),
     secretHashes: [],
     emit: () => Promise.resolve(),
     signal: new AbortController().signal,

@@ -132,6 +132,31 @@ describe("a policy file that cannot be meant", () => {
   });
 });
 
+describe("rules of a file that contradict each other", () => {
+  it.each([
+    [
+      "workspace: { writable: [src, infra/a], readonly: [infra] }",
+      "user/workspace.writable[1]: `infra/a` has no effect, user/workspace.readonly[0] forbids it",
+    ],
+    [
+      "workspace: { unprotect: [.vscode], hidden: ['.vs*'] }",
+      "user/workspace.unprotect[0]: `.vscode` has no effect, user/workspace.hidden[0] forbids it",
+    ],
+    [
+      "network: { ask: [a.b.example.com], deny: ['*.example.com'] }",
+      "user/network.ask[0]: `a.b.example.com` has no effect, user/network.deny[0] forbids it",
+    ],
+  ])("are named, and the one that forbids wins: %s", async (rules, says) => {
+    expect((await parse(`version: 1\n${rules}`)).warnings).toEqual([says]);
+  });
+
+  it("are none where one only narrows the other", async () => {
+    const rules =
+      "workspace: { writable: [src], readonly: [src/gen] }\nnetwork: { allow: ['*.a.example'], deny: [x.a.example] }";
+    expect((await parse(`version: 1\n${rules}`)).warnings).toEqual([]);
+  });
+});
+
 describe("what nothing enforces yet", () => {
   /** Remove a line here only together with what enforces it. */
   const KEYS: [string, string][] = [
