@@ -61,7 +61,7 @@ function portsOf({ ports }: HostRule): readonly number[] {
 }
 
 function probe({ host, protocol }: HostRule, port: number) {
-  return { host: host.replace(/^\*\./, "x."), port, protocol };
+  return { host, port, protocol };
 }
 
 function plain(value: string): Json {

@@ -102,6 +102,26 @@ describe("the effective policy", () => {
     );
   }, 60_000);
 
+  it("does not call a wildcard dropped because one name below it is denied", () => {
+    const hosts = (list: string, ...names: string[]) => ({
+      ...NO_OPINION,
+      hosts: {
+        [list]: {
+          rule: `x/${list}`,
+          items: names.map((host) => ({
+            value: { host, ports: "all", protocol: "tcp", private: false } as const,
+            rule: `x/${list}[0]`,
+          })),
+        },
+      },
+    });
+    const asked = hosts("allow", "*.a.example");
+    expect(effectivePolicy({ organisation: hosts("deny", "x.a.example"), user: asked }).dropped).toEqual([]);
+    expect(effectivePolicy({ organisation: hosts("deny", "*.example"), user: asked }).dropped).toMatchObject([
+      { asked: "*.a.example", by: "x/deny[0]" },
+    ]);
+  });
+
   it("takes tracing and the runtime from organisation and person only, also where a project is trusted", () => {
     const says = (name: string, runtime: string) => ({
       ...NO_OPINION,

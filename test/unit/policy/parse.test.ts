@@ -152,7 +152,7 @@ describe("rules of a file that contradict each other", () => {
 
   it("are none where one only narrows the other", async () => {
     const rules =
-      "workspace: { writable: [src], readonly: [src/gen] }\nnetwork: { allow: ['*.a.example'], deny: [x.a.example] }";
+      "workspace: { writable: [src], readonly: [src/gen] }\nnetwork: { allow: ['*.example.com'], deny: [x.example.com] }";
     expect((await parse(`version: 1\n${rules}`)).warnings).toEqual([]);
   });
 });
