@@ -1,0 +1,132 @@
+import { optionLength, SHELLS, WRAPPERS, type Wrapper } from "./programs.ts";
+import { type Argv, HOLE, isKnown, programName, SPLIT } from "./shell-line.ts";
+
+/** What a command runs besides itself: another command, a text of commands, or what nobody can see. */
+export type Inside = { type: "command"; argv: Argv } | { type: "code"; text: string } | { type: "unknown" };
+
+/** What a command runs besides itself. `input` are the texts it may read, as far as they are known. */
+export function insideOf([word = "", ...args]: Argv, input: readonly string[]): Inside[] {
+  const name = programName(word);
+  if (!isKnown(name)) return [];
+  if (SHELLS.has(name)) return insideShell(args, input);
+  const wrapper = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
+  if (wrapper) return insideWrapper(name, args, wrapper);
+  switch (name) {
+    case "eval":
+      return args.length === 0 ? [] : [code(args.join(" "))];
+    case "trap":
+      return insideTrap(args);
+    case "find":
+      return insideFind(args);
+    case "source":
+    case ".":
+      return args.every(isKnown) ? [] : [UNSEEN];
+    default:
+      return [];
+  }
+}
+
+const UNSEEN: Inside = { type: "unknown" };
+
+function code(text: string): Inside {
+  return { type: "code", text };
+}
+
+function command(argv: Argv): Inside[] {
+  return argv.length === 0 ? [] : [{ type: "command", argv }];
+}
+
+/** `bash -c TEXT`, `bash FILE`, or commands from its input. What a file says is not looked at, like that of any program. */
+function insideShell(args: Argv, input: readonly string[]): Inside[] {
+  let at = 0;
+  let isText = false;
+  let isInput = false;
+  for (; /^[-+]./.test(args[at] ?? ""); at++) {
+    const option = args[at] ?? "";
+    if (option === "--") {
+      at++;
+      break;
+    }
+    if (option.startsWith("--")) at += /^--(?:rcfile|init-file)$/.test(option) ? 1 : 0;
+    else {
+      isText ||= option.startsWith("-") && option.includes("c");
+      isInput ||= option.startsWith("-") && option.includes("s");
+      at += option.match(/[oO]/g)?.length ?? 0;
+    }
+  }
+  const hidden = args.slice(0, at).every(isKnown) ? [] : [UNSEEN];
+  const operand = args[at];
+  if (isText) return operand === undefined ? hidden : [...hidden, code(operand)];
+  if (operand !== undefined && !isInput && !/^(?:-|\/dev\/(?:stdin|fd\/.*)|\/proc\/.*)$/.test(operand)) {
+    return isKnown(operand) ? hidden : [UNSEEN];
+  }
+  return input.length === 0 ? [UNSEEN] : [...hidden, ...input.map(code)];
+}
+
+function insideWrapper(name: string, args: Argv, wrapper: Wrapper): Inside[] {
+  if (name === "env") {
+    const split = splitString(args, wrapper);
+    if (split) return split;
+  }
+  const options = skipOptions(args, wrapper);
+  if (name === "command" && args.slice(0, options).some((option) => /^-\w*[vV]/.test(option))) return [];
+  let at = options + wrapper.operands;
+  while (wrapper.assigns && /^[A-Za-z_]\w*=/.test(args[at] ?? "")) at++;
+  const hidden = args.slice(0, at).some((word) => word.includes(SPLIT)) || args.slice(0, options).some(isUnsure);
+  const inner = args.slice(at);
+  const more = name === "xargs" ? [SPLIT] : [];
+  return [...(hidden ? [UNSEEN] : []), ...(inner.length === 0 ? [] : command([...inner, ...more]))];
+}
+
+/** A hole where an option may begin. */
+function isUnsure(word: string): boolean {
+  return word.startsWith(HOLE);
+}
+
+function skipOptions(args: Argv, wrapper: Wrapper): number {
+  let at = 0;
+  while (args[at]?.startsWith("-")) {
+    const option = args[at] ?? "";
+    if (option === "--") return at + 1;
+    at += optionLength(option, wrapper);
+  }
+  return at;
+}
+
+/** `env -S TEXT`: the words of a text, then the other words. */
+function splitString(args: Argv, wrapper: Wrapper): Inside[] | undefined {
+  for (let at = 0; args[at]?.startsWith("-"); at += optionLength(args[at] ?? "", wrapper)) {
+    const option = args[at] ?? "";
+    const found = /^(?:--split-string(?:=([^]*))?|-[^-uC]*?S([^]*))$/.exec(option);
+    if (!found) continue;
+    const attached = found[1] ?? (found[2] || undefined);
+    const rest = args.slice(at + (attached === undefined ? 2 : 1));
+    const text = [attached ?? args[at + 1] ?? "", ...rest.map(quoted)].join(" ");
+    return [code(`env ${text}`), ...(/[\\$]/.test(text) ? [UNSEEN] : [])];
+  }
+  return undefined;
+}
+
+function quoted(word: string): string {
+  return isKnown(word) ? `'${word.replaceAll("'", "'\\''")}'` : word;
+}
+
+function insideTrap(args: Argv): Inside[] {
+  const words = args[0] === "--" ? args.slice(1) : args;
+  const [text, signal] = words;
+  return text === undefined || signal === undefined || text.startsWith("-") ? [] : [code(text)];
+}
+
+function insideFind(args: Argv): Inside[] {
+  return args.flatMap((word, index) => {
+    if (!/^-(?:exec|execdir|ok|okdir)$/.test(word)) return isKnown(word) ? [] : hiddenAction(word);
+    const rest = args.slice(index + 1);
+    const end = rest.findIndex((next) => next === ";" || next === "+");
+    return command((end === -1 ? rest : rest.slice(0, end)).map((next) => next.replaceAll("{}", HOLE)));
+  });
+}
+
+/** `$x` may be an `-exec` with all its words; `*.c` and `"$dir"` may not, as far as one can be honest about it. */
+function hiddenAction(word: string): Inside[] {
+  return word === SPLIT ? [UNSEEN] : [];
+}
