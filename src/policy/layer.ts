@@ -41,14 +41,15 @@ export const CHOICES = {
 
 /**
  * Lists. `union`: what any layer lists holds (protections). `intersection`: what every layer with an opinion lists
- * holds (permissions). `folders`: as intersection, of all that lies in the folders.
+ * holds (permissions). `folders` and `prefixes`: as intersection, of all that lies in the folders, of all commands that
+ * begin so. `commands.restrict` has items such as `ask git push`.
  */
 export const LISTS = {
   "workspace.readonly": "union",
   "workspace.hidden": "union",
   "tools.deny": "union",
   "commands.restrict": "union",
-  "commands.allow": "intersection",
+  "commands.allow": "prefixes",
   "workspace.unprotect": "intersection",
   "network.forward": "intersection",
   "env.pass": "intersection",

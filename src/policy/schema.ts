@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { prefixProblem } from "./command-prefix.ts";
 import { hostProblem } from "./hosts.ts";
 import { pathProblem } from "./paths.ts";
 import { parseSize, sizeText } from "./size.ts";
@@ -134,7 +135,7 @@ export const policySchema = z.strictObject({
   tools: tools.optional(),
   commands: list(
     z.strictObject({
-      match: text((value) => (value.trim() === "" ? "is empty; expected the first words of a command" : undefined)),
+      match: text(prefixProblem),
       decision: z.enum(["allow", "ask", "deny"]),
     }),
   ).describe("decisions by the first words of a command"),

@@ -3,7 +3,7 @@ import type { Bounds } from "./bounds.ts";
 import { decideHost } from "./decide-host.ts";
 import { hostText } from "./dropped.ts";
 import type { HostRule } from "./hosts.ts";
-import { CHOICE_NAMES, type HostListName, LIST_NAMES, NUMBERS, type Ruled } from "./layer.ts";
+import { CHOICE_NAMES, type HostListName, LIST_NAMES, LISTS, NUMBERS, type Ruled } from "./layer.ts";
 
 /** One line of a policy in force: a key, its value, and which rule made it or each of its items. */
 export type ShownLeaf = { key: string; value: Json; origin: string | Record<string, string> };
@@ -16,10 +16,11 @@ export function shownLeaves({ numbers, choices, lists, hosts }: Bounds, image: R
       const choice = choices[key];
       return choice && { key, value: plain(choice.value), origin: choice.rule };
     }),
-    ...LIST_NAMES.map((key) => {
+    ...LIST_NAMES.filter((key) => LISTS[key] !== "prefixes" && key !== "commands.restrict").map((key) => {
       const list = lists[key];
       return list && listLeaf(key, list.items);
     }),
+    listLeaf("commands", commandItems(lists)),
     ...(["allow", "ask", "deny"] as const).map((name) => listLeaf(`network.${name}`, hostItems(hosts, name))),
     ...NUMBERS.map((key) => {
       const number = numbers[key];
@@ -35,6 +36,15 @@ function listLeaf(key: string, items: readonly Ruled<string>[]): ShownLeaf {
     value: items.map(({ value }) => value),
     origin: Object.fromEntries(items.map(({ value, rule }) => [value, rule])),
   };
+}
+
+/** As `ask git push`. */
+function commandItems(lists: Bounds["lists"]): Ruled<string>[] {
+  const allow = lists["commands.allow"]?.items ?? [];
+  return [
+    ...(lists["commands.restrict"]?.items ?? []),
+    ...allow.map(({ value, rule }) => ({ value: `allow ${value}`, rule })),
+  ];
 }
 
 /** The hosts somebody lists and everybody lets stand so. */

@@ -4,8 +4,6 @@ import { isGlob } from "./paths.ts";
 /** A rule that nothing enforces yet: a run with it would promise what it does not keep. */
 export type Unenforced = { key: string; rule: string };
 
-type ListKey = Exclude<ListName, `commands.${string}`>;
-
 /** Choices by the values that are not built. */
 const CHOICES: Partial<Record<ChoiceName, readonly string[]>> = {
   "workspace.mode": ["copy"],
@@ -21,8 +19,7 @@ const NUMBERS: readonly NumberName[] = [
   "limits.usd",
   "limits.same_error",
 ];
-const LISTS: readonly ListKey[] = ["workspace.unprotect", "workspace.hidden", "network.forward"];
-const COMMANDS = ["commands.restrict", "commands.allow"] as const;
+const LISTS: readonly ListName[] = ["workspace.unprotect", "workspace.hidden", "network.forward"];
 const HOSTS = ["allow", "ask", "deny"] as const;
 const PICKS: readonly PickName[] = ["sandbox.runtime"];
 /** Lists that take existing paths only. */
@@ -33,7 +30,6 @@ export const UNENFORCED_KEYS: readonly string[] = [
   ...Object.entries(CHOICES).flatMap(([key, values]) => values.map((value) => `${key}: ${value}`)),
   ...NUMBERS,
   ...LISTS,
-  "commands",
   ...HOSTS.map((name) => `network.${name}`),
   ...PICKS,
   ...EXACT.map((name) => `${name}: globs`),
@@ -50,7 +46,6 @@ export function unenforcedIn({ choices, numbers, lists, hosts, picks }: Layer): 
     }),
     ...NUMBERS.map((key) => ({ key, rule: numbers[key]?.rule })),
     ...LISTS.map((key) => ({ key, rule: firstOf(lists[key]) })),
-    ...COMMANDS.map((name) => ({ key: "commands", rule: firstOf(lists[name]) })),
     ...HOSTS.map((name) => ({ key: `network.${name}`, rule: firstOf(hosts[name]) })),
     ...PICKS.map((key) => ({ key, rule: picks[key]?.rule })),
     ...EXACT.map((key) => ({

@@ -39,7 +39,7 @@ export class Grammar {
     this.#isInSubstitution = options.isInSubstitution;
     this.#words = new Words(this.#source, options.budget, {
       commands: () => this.#readSubstitution(),
-      lines: () => this.#skipLines(),
+      lines: () => this.#skipInnerLines(),
       code: (code) => this.#nested(code, (inner) => inner.readAll()),
       unknown: () => this.#add({ words: [SPLIT], input: [] }),
     });
@@ -208,7 +208,7 @@ export class Grammar {
   #readTest(): void {
     const source = this.#source;
     for (;;) {
-      this.#skipLines();
+      this.#skipInnerLines();
       const word = this.#words.read();
       if (word?.text === "]]" && !word.isQuoted) return;
       if (!word && source.take(TEST_OPERATOR) === undefined) throw this.#unexpected();
@@ -307,6 +307,14 @@ export class Grammar {
       if (this.#isHeld) throw new Unparsed("a here-document begins outside of a substitution that has lines");
       for (const heredoc of this.#pending.splice(0)) this.#readHeredoc(heredoc);
     }
+  }
+
+  /** In an array or a condition it is not certain at which newline a here-document begins. */
+  #skipInnerLines(): void {
+    const isHeld = this.#isHeld;
+    this.#isHeld ||= this.#pending.length > 0;
+    this.#skipLines();
+    this.#isHeld = isHeld;
   }
 
   #readHeredoc(heredoc: Pending): void {

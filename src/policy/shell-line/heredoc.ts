@@ -28,10 +28,10 @@ export function readHeredoc(source: Source, heredoc: Heredoc, isInSubstitution: 
 function readLine(source: Source, { isLiteral, dropsTabs }: Heredoc): string {
   const raw = source.take(isLiteral ? LITERAL_LINE : LINE) ?? "";
   source.eat("\n");
-  const line = isLiteral ? raw : raw.replace(/\\([^])/g, (pair, char) => (char === "\n" ? "" : pair));
+  const line = isLiteral ? raw : raw.replace(/\\([\s\S])/g, (pair, char) => (char === "\n" ? "" : pair));
   return dropsTabs ? line.replace(/^\t+/, "") : line;
 }
 
 const LITERAL_LINE = /[^\n]*/y;
 /** A newline behind a backslash joins two lines, before they are compared with the delimiter. */
-const LINE = /(?:[^\n\\]|\\[^])*\\?/y;
+const LINE = /(?:[^\n\\]|\\[\s\S])*\\?/y;

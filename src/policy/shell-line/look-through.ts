@@ -73,9 +73,22 @@ function insideWrapper(name: string, args: Argv, wrapper: Wrapper): Inside[] {
   let at = options + wrapper.operands;
   while (wrapper.assigns && /^[A-Za-z_]\w*=/.test(args[at] ?? "")) at++;
   const hidden = args.slice(0, at).some((word) => word.includes(SPLIT)) || args.slice(0, options).some(isUnsure);
-  const inner = args.slice(at);
-  const more = name === "xargs" ? [SPLIT] : [];
-  return [...(hidden ? [UNSEEN] : []), ...(inner.length === 0 ? [] : command([...inner, ...more]))];
+  const inner = name === "xargs" ? fromInput(args.slice(at), args.slice(0, options)) : args.slice(at);
+  return [...(hidden ? [UNSEEN] : []), ...command(inner)];
+}
+
+/** The words `xargs` runs: what it reads comes at the end, or where `-I` says. */
+function fromInput(words: Argv, options: Argv): Argv {
+  if (words.length === 0) return [];
+  const place = placeOf(options);
+  return place === undefined ? [...words, SPLIT] : words.map((word) => word.replaceAll(place, SPLIT));
+}
+
+function placeOf(options: Argv): string | undefined {
+  const at = options.findIndex((word) => /^(?:-[^-]*?[Ii]|--replace(?:=|$))/.test(word));
+  if (at === -1) return undefined;
+  const [, letter, attached] = /^(?:-[^-]*?([Ii])|--replace=?)([\s\S]*)$/.exec(options[at] ?? "") ?? [];
+  return attached || (letter === "I" && options[at + 1]) || "{}";
 }
 
 /** A hole where an option may begin. */
@@ -97,7 +110,7 @@ function skipOptions(args: Argv, wrapper: Wrapper): number {
 function splitString(args: Argv, wrapper: Wrapper): Inside[] | undefined {
   for (let at = 0; args[at]?.startsWith("-"); at += optionLength(args[at] ?? "", wrapper)) {
     const option = args[at] ?? "";
-    const found = /^(?:--split-string(?:=([^]*))?|-[^-uC]*?S([^]*))$/.exec(option);
+    const found = /^(?:--split-string(?:=([\s\S]*))?|-[^-uC]*?S([\s\S]*))$/.exec(option);
     if (!found) continue;
     const attached = found[1] ?? (found[2] || undefined);
     const rest = args.slice(at + (attached === undefined ? 2 : 1));

@@ -254,8 +254,8 @@ const QUOTED_RUN = /[^"\\$`]+/y;
 const BODY_RUN = /[^\\$`]+/y;
 const ARITHMETIC_RUN = /[^\\'"$`()]+/y;
 const BRACES_RUN = /[^\\'"$`<>}]+/y;
-const BACKTICK_TEXT = /(?:[^\\`]|\\[^])*/y;
-const ANSI_TEXT = /(?:[^\\']|\\[^])*/y;
+const BACKTICK_TEXT = /(?:[^\\`]|\\[\s\S])*/y;
+const ANSI_TEXT = /(?:[^\\']|\\[\s\S])*/y;
 const NAME = /[A-Za-z_]\w*|[\d@*#?$!-]/y;
 
 function addBare(word: Word, text: string): true {
