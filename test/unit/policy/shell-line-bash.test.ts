@@ -78,7 +78,7 @@ const HIDDEN: [string, string][] = [
   ["`bash` that reads a pipe", "echo git push | bash -s"],
   ["`bash` that reads a process", "bash <(echo git push)"],
   ["`source` of a process", ". <(echo git push)"],
-  ["`env`", "env -i -u X PATH=\"$PATH\" A=1 git push"],
+  ["`env`", 'env -i -u X PATH="$PATH" A=1 git push'],
   ["`env -S`", "env -S 'git push'"],
   ["`env -S` attached", "env -iS'A=1 git push'"].map((text) => text.replace("-iS", "-S")) as [string, string],
   ["`xargs`", "echo push | xargs -n 1 git"],

@@ -9,14 +9,7 @@ const commands = (text: string) => analyse(text).commands;
 describe("the commands of a shell text", () => {
   it.each<[string, string[][]]>([
     ["ls -la", [["ls", "-la"]]],
-    [
-      "cd x && make; echo done",
-      [
-        ["cd", "x"],
-        ["make"],
-        ["echo", "done"],
-      ],
-    ],
+    ["cd x && make; echo done", [["cd", "x"], ["make"], ["echo", "done"]]],
     ["echo 'git push' \"; git push\" # git push", [["echo", "git push", "; git push"]]],
     ["cat <<'EOF'\n$(git push)\nEOF", [["cat"]]],
     ["A=1 B=2", []],
