@@ -27,16 +27,24 @@ export function commandRulesOf({ lists }: Pick<Bounds, "lists">): CommandRules {
  * What is decided of a shell text. `base` is what holds for commands as a whole. The strictest rule that matches any of
  * the commands in the text wins; what cannot be seen is asked for as soon as there is a rule it might be hidden from.
  */
-export function decideCommand({ restrict, allow }: CommandRules, base: Decision, text: string): Decision {
-  if (restrict.length === 0 && (allow.length === 0 || base.type !== "ask")) return base;
-  const line = analyse(text);
-  const lifted = base.type === "ask" ? liftedBy(allow, line) : undefined;
-  return strictest([lifted ?? base, ...restrict.flatMap((rule) => judge(rule, line))]);
+export function decideCommand(rules: CommandRules, base: Decision, text: string): Decision {
+  const isSettled = rules.restrict.length === 0 && (rules.allow.length === 0 || base.type !== "ask");
+  return isSettled ? base : decideLine(rules, base, analyse(text));
 }
 
-/** The strictest; of several an organisation's, since only a person may answer it, then the first. */
-export function strictest([first, ...rest]: readonly [Decision, ...Decision[]]): Decision {
-  return rest.reduce((a, b) => (weightOf(b) > weightOf(a) ? b : a), first);
+/** As {@link decideCommand}, of a text that has been analysed. */
+export function decideLine({ restrict, allow }: CommandRules, base: Decision, line: ShellLine): Decision {
+  const lifted = base.type === "ask" ? liftedBy(allow, line) : undefined;
+  const seen = restrict.map((rule) => ({ rule, match: matchLine(rule.words, line) }));
+  const certain = seen.filter(({ match }) => match === "yes").map(({ rule }) => decisionBy(rule));
+  const possible = seen.filter(({ match }) => match === "maybe").map(({ rule }) => asks(rule.rule));
+  // Of equally strict ones the first is named, and a rule of the command says more than one of all commands.
+  return [...certain, lifted ?? base, ...possible].reduce(stricter);
+}
+
+/** The stricter of two; of equal ones an organisation's, since only a person may answer it, then the first. */
+export function stricter(a: Decision, b: Decision): Decision {
+  return weightOf(b) > weightOf(a) ? b : a;
 }
 
 const STRICTNESS = { allow: 0, ask: 2, deny: 4 } as const satisfies Record<Decision["type"], number>;
@@ -50,10 +58,8 @@ function liftedBy(allow: CommandRules["allow"], { plain }: ShellLine): Decision 
   return found && { type: "allow", rule: found.rule };
 }
 
-function judge({ words, decision, rule }: RestrictingRule, { commands, unparsed }: ShellLine): Decision[] {
-  const matches = commands.map((argv) => match(words, argv));
-  if (matches.includes("yes")) return [decision === "deny" ? { type: "deny", rule, enableWith: CHANGE } : asks(rule)];
-  return unparsed !== undefined || matches.includes("maybe") ? [asks(rule)] : [];
+function decisionBy({ decision, rule }: RestrictingRule): Decision {
+  return decision === "deny" ? { type: "deny", rule, enableWith: CHANGE } : asks(rule);
 }
 
 function asks(rule: string): Decision {
@@ -64,6 +70,12 @@ function asks(rule: string): Decision {
 const CHANGE = "change that rule of `commands`";
 
 type Match = "yes" | "maybe" | "no";
+
+function matchLine(words: Argv, { commands, unparsed }: ShellLine): Match {
+  const matches = commands.map((argv) => match(words, argv));
+  if (matches.includes("yes")) return "yes";
+  return unparsed !== undefined || matches.includes("maybe") ? "maybe" : "no";
+}
 
 /** Whether a command begins with the words of a rule, as it stands or without the options before its subcommand. */
 function match(words: Argv, argv: Argv): Match {

@@ -1,5 +1,5 @@
 import type { Decision, Effect, EffectKind } from "../core/effects.ts";
-import { decideCommand, strictest } from "./decide-command.ts";
+import { decideCommand, stricter } from "./decide-command.ts";
 import type { ApprovalSetting, Policy } from "./policy.ts";
 
 /** A call as policy judges it. */
@@ -13,7 +13,7 @@ export function decide(policy: Policy, { tool, effects }: JudgedCall): Decision 
   const denied = policy.deniedTools.find(({ value }) => value === tool);
   if (denied) return { type: "deny", rule: denied.rule, enableWith: `take \`${tool}\` out of \`tools.deny\`` };
   const [first, ...rest] = effects.map((effect) => decideOne(policy, effect));
-  return first ? strictest([first, ...rest]) : NO_EFFECTS;
+  return first ? rest.reduce(stricter, first) : NO_EFFECTS;
 }
 
 function decideOne(policy: Policy, effect: Effect): Decision {
