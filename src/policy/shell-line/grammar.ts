@@ -1,3 +1,4 @@
+import { type Parts, RESERVED, RESERVED_WORD, readCompound, requireWord, unexpected } from "./compounds.ts";
 import { type Heredoc, readHeredoc } from "./heredoc.ts";
 import { SPLIT } from "./shell-line.ts";
 import { type Budget, Source, Unparsed } from "./source.ts";
@@ -27,6 +28,7 @@ export class Grammar {
   readonly #source: Source;
   readonly #options: GrammarOptions;
   readonly #words: Words;
+  readonly #parts: Parts;
   #pending: Pending[] = [];
   /** A here-document outside of the present substitution waits for its lines. */
   #isHeld = false;
@@ -43,6 +45,13 @@ export class Grammar {
       code: (code) => this.#nested(code, (inner) => inner.readAll()),
       unknown: () => this.#add({ words: [SPLIT], input: [] }),
     });
+    this.#parts = {
+      source: this.#source,
+      words: this.#words,
+      list: (...ends) => this.#readList(ends),
+      lines: () => this.#skipLines(),
+      innerLines: () => this.#skipInnerLines(),
+    };
   }
 
   readAll(): void {
@@ -125,7 +134,8 @@ export class Grammar {
       const word = this.#reserved();
       if (word === undefined) return this.#readSimple();
       source.at += word.length;
-      this.#readCompound(word);
+      if (word === "function") this.#readFunction();
+      else readCompound(word, this.#parts);
     }
     this.isCompound = true;
     for (source.skipBlanks(); this.#readRedirection(undefined); source.skipBlanks());
@@ -136,83 +146,6 @@ export class Grammar {
     if (this.#source.eat("((")) return this.#words.readArithmetic();
     this.#source.at++;
     this.#readList([")"]);
-  }
-
-  #readCompound(word: string): unknown {
-    switch (word) {
-      case "{":
-        return this.#readList(["}"]);
-      case "if":
-        return this.#readIf();
-      case "while":
-      case "until":
-        this.#readList(["do"]);
-        return this.#readList(["done"]);
-      case "for":
-      case "select":
-        return this.#readFor();
-      case "case":
-        return this.#readCase();
-      case "[[":
-        return this.#readTest();
-      case "function":
-        return this.#readFunction();
-      default:
-        throw this.#unexpected();
-    }
-  }
-
-  #readIf(): void {
-    let end = "elif";
-    while (end === "elif") {
-      this.#readList(["then"]);
-      end = this.#readList(["elif", "else", "fi"]);
-    }
-    if (end === "else") this.#readList(["fi"]);
-  }
-
-  #readFor(): void {
-    const source = this.#source;
-    source.skipBlanks();
-    if (source.eat("((")) this.#words.readArithmetic();
-    else {
-      this.#requireWord();
-      this.#skipLines();
-      if (source.take(IN) !== undefined) this.#readWords();
-    }
-    source.skipBlanks();
-    if (!source.match(LIST_END)) source.eat(";");
-    this.#skipLines();
-    const opening = this.#reserved();
-    if (opening !== "do" && opening !== "{") throw this.#unexpected();
-    source.at += opening.length;
-    this.#readList([opening === "do" ? "done" : "}"]);
-  }
-
-  #readCase(): void {
-    const source = this.#source;
-    source.skipBlanks();
-    this.#requireWord();
-    this.#skipLines();
-    if (source.take(IN) === undefined) throw this.#unexpected();
-    for (this.#skipLines(); source.take(ESAC) === undefined; this.#skipLines()) {
-      source.eat("(");
-      do this.#readWords();
-      while (source.eat("|"));
-      if (!source.eat(")")) throw this.#unexpected();
-      if (this.#readList([";;", "esac"]) === "esac") return;
-    }
-  }
-
-  /** A condition: only words with expansions in them matter. */
-  #readTest(): void {
-    const source = this.#source;
-    for (;;) {
-      this.#skipInnerLines();
-      const word = this.#words.read();
-      if (word?.text === "]]" && !word.isQuoted) return;
-      if (!word && source.take(TEST_OPERATOR) === undefined) throw this.#unexpected();
-    }
   }
 
   #readFunction(): void {
@@ -323,15 +256,8 @@ export class Grammar {
     heredoc.reader?.input.push(input);
   }
 
-  #readWords(): void {
-    const source = this.#source;
-    for (source.skipBlanks(); source.peek() !== "#" && this.#words.read(); source.skipBlanks());
-  }
-
   #requireWord(): Word {
-    const word = this.#words.read();
-    if (!word) throw this.#unexpected();
-    return word;
+    return requireWord(this.#parts);
   }
 
   #reserved(): string | undefined {
@@ -339,20 +265,14 @@ export class Grammar {
   }
 
   #unexpected(): Unparsed {
-    return new Unparsed(`it is not understood from character ${this.#source.at + 1} on`);
+    return unexpected(this.#source);
   }
 }
 
-const NAMES = "if|then|elif|else|fi|for|select|while|until|do|done|case|esac|function|time|coproc|\\[\\[|[{}!]";
-const RESERVED = new RegExp(`(?:${NAMES})(?=[ \\t\\n;&|()<>]|$)`, "y");
-const RESERVED_WORD = new RegExp(`^(?:${NAMES})$`);
 const LIST_END = /;;&|;[;&]|\)/y;
 const AFTER_COMMAND = /[\n;)]/y;
 const REDIRECTION = /&>>?|(?:\d+|\{[A-Za-z_]\w*\})?(?:<<<|<<-?|<>|<&|>>|>&|>\||[<>](?!\())/y;
 const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/;
 const EMPTY_PARENTHESES = /[ \t]*\([ \t]*\)/y;
 const TIME_OPTIONS = /(?:-p|--)(?=[ \t\n])[ \t]*/y;
-const IN = /in(?=[ \t\n;&|()<>]|$)/y;
-const ESAC = /esac(?=[ \t\n;&|()<>]|$)/y;
-const TEST_OPERATOR = /&&|\|\||[()|<>]/y;
 const LINE_REST = /[^\n]*/y;
