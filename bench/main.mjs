@@ -5,10 +5,11 @@ import { firstRequest } from "./first-request.mjs";
 import { flood } from "./flood.mjs";
 import { createPlace } from "./place.mjs";
 import { runs } from "./runs.mjs";
+import { verdicts } from "./verdicts.mjs";
 import { version } from "./version.mjs";
 
 /** The flood first: memory that other parts have used would hide growth. */
-const PARTS = { flood, version, firstRequest, runs, calls, ending };
+const PARTS = { flood, version, firstRequest, verdicts, runs, calls, ending };
 
 /** Every row of the table, one after the other on an otherwise quiet machine. */
 export async function main() {
