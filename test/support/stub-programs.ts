@@ -16,7 +16,12 @@ export class StubPrograms implements AsyncDisposable {
   static async create(names: readonly string[]): Promise<StubPrograms> {
     const stubs = new StubPrograms(await mkdtemp(join(tmpdir(), "glovebox-stubs-")));
     await mkdir(join(stubs.#folder, "bin"));
-    const text = `#!/bin/sh\n{ printf '%s' "\${0##*/}"; for word; do printf '\\037%s' "$word"; done; printf '\\036'; } >> '${stubs.#log}'\n`;
+    // One write for a call: stubs in a pipeline run at the same time.
+    const text = `#!/bin/sh
+call="\${0##*/}"
+for word; do call="$call$(printf '\\037')$word"; done
+printf '%s\\036' "$call" >> '${stubs.#log}'
+`;
     for (const name of names) {
       const path = join(stubs.#folder, "bin", name);
       await writeFile(path, text);

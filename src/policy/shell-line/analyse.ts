@@ -23,7 +23,7 @@ class Analysis {
   /** The words of the text if it is one plain command. */
   read(text: string): Argv | undefined {
     const found: Found[] = [];
-    const grammar = new Grammar(text, { budget: this.#budget, found, isInSubstitution: false });
+    const grammar = new Grammar(text, { budget: this.#budget, found });
     try {
       grammar.readAll();
     } finally {

@@ -1,5 +1,6 @@
 import { type Source, Unparsed } from "./source.ts";
-import type { Word, Words } from "./words.ts";
+import type { Word } from "./word.ts";
+import type { Words } from "./words.ts";
 
 /** What compound commands are made of. */
 export type Parts = {
@@ -19,7 +20,8 @@ export const RESERVED: RegExp = new RegExp(`(?:${NAMES})(?=[ \\t\\n;&|()<>]|$)`,
 export const RESERVED_WORD: RegExp = new RegExp(`^(?:${NAMES})$`);
 const IN = /in(?=[ \t\n;&|()<>]|$)/y;
 const ESAC = /esac(?=[ \t\n;&|()<>]|$)/y;
-const LIST_END = /;;&|;[;&]|\)/y;
+/** What ends a list of commands and is no word. */
+export const LIST_END: RegExp = /;;&|;[;&]|\)/y;
 const TEST_OPERATOR = /&&|\|\||[()|<>]/y;
 
 export function unexpected({ at }: Source): Unparsed {

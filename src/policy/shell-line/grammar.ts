@@ -1,8 +1,9 @@
-import { type Parts, RESERVED, RESERVED_WORD, readCompound, requireWord, unexpected } from "./compounds.ts";
-import { type Heredoc, readHeredoc } from "./heredoc.ts";
+import { LIST_END, type Parts, RESERVED, RESERVED_WORD, readCompound, requireWord, unexpected } from "./compounds.ts";
+import { type Heredoc, Heredocs } from "./heredoc.ts";
 import { SPLIT } from "./shell-line.ts";
 import { type Budget, Source, Unparsed } from "./source.ts";
-import { type Word, Words } from "./words.ts";
+import type { Word } from "./word.ts";
+import { Words } from "./words.ts";
 
 /** A simple command as it stands in a text, assignments and redirections left out. */
 export type Found = {
@@ -15,11 +16,7 @@ export type GrammarOptions = {
   budget: Budget;
   /** Takes every simple command, in the order they are met. */
   found: Found[];
-  /** The text is inside another one's substitution. */
-  isInSubstitution: boolean;
 };
-
-type Pending = Heredoc & { reader: Found | undefined };
 
 /** Reads a text as bash does, for the simple commands in it. @throws Unparsed where it is not certain to do so. */
 export class Grammar {
@@ -29,19 +26,15 @@ export class Grammar {
   readonly #options: GrammarOptions;
   readonly #words: Words;
   readonly #parts: Parts;
-  #pending: Pending[] = [];
-  /** A here-document outside of the present substitution waits for its lines. */
-  #isHeld = false;
-  #isInSubstitution: boolean;
+  readonly #heredocs = new Heredocs<Heredoc & { reader: Found | undefined }>();
 
   constructor(text: string, options: GrammarOptions) {
     options.budget.read(text);
     this.#source = new Source(text);
     this.#options = options;
-    this.#isInSubstitution = options.isInSubstitution;
     this.#words = new Words(this.#source, options.budget, {
       commands: () => this.#readSubstitution(),
-      lines: () => this.#skipInnerLines(),
+      lines: () => this.#heredocs.hold(() => this.#skipLines()),
       code: (code) => this.#nested(code, (inner) => inner.readAll()),
       unknown: () => this.#add({ words: [SPLIT], input: [] }),
     });
@@ -50,7 +43,7 @@ export class Grammar {
       words: this.#words,
       list: (...ends) => this.#readList(ends),
       lines: () => this.#skipLines(),
-      innerLines: () => this.#skipInnerLines(),
+      innerLines: () => this.#heredocs.hold(() => this.#skipLines()),
     };
   }
 
@@ -207,27 +200,19 @@ export class Grammar {
     source.skipBlanks();
     const { text, isQuoted } = this.#requireWord();
     if (operator === "<<" || operator === "<<-") {
-      this.#pending.push({ delimiter: text, isLiteral: isQuoted, dropsTabs: operator === "<<-", reader: found });
+      this.#heredocs.add({ delimiter: text, isLiteral: isQuoted, dropsTabs: operator === "<<-", reader: found });
     } else if (operator.startsWith("<")) found?.input.push(operator === "<<<" ? text : SPLIT);
     return true;
   }
 
   #readSubstitution(): void {
-    const outer = { pending: this.#pending, isHeld: this.#isHeld, isInSubstitution: this.#isInSubstitution };
     this.isCompound = true;
-    this.#isHeld ||= outer.pending.length > 0;
-    this.#isInSubstitution = true;
-    this.#pending = [];
-    this.#readList([")"]);
-    if (this.#pending.length > 0) throw new Unparsed("a here-document has no text");
-    this.#pending = outer.pending;
-    this.#isHeld = outer.isHeld;
-    this.#isInSubstitution = outer.isInSubstitution;
+    this.#heredocs.nest(() => this.#readList([")"]));
   }
 
   #nested<T>(text: string, read: (inner: Grammar) => T): T {
     this.isCompound = true;
-    return this.#options.budget.nest(() => read(new Grammar(text, { ...this.#options, isInSubstitution: true })));
+    return this.#options.budget.nest(() => read(new Grammar(text, this.#options)));
   }
 
   /** Skips blanks, comments and newlines, and takes the here-documents that begin after the first of these. */
@@ -237,23 +222,11 @@ export class Grammar {
       source.skipBlanks();
       if (source.peek() === "#") source.take(LINE_REST);
       if (!source.eat("\n")) return;
-      if (this.#isHeld) throw new Unparsed("a here-document begins outside of a substitution that has lines");
-      for (const heredoc of this.#pending.splice(0)) this.#readHeredoc(heredoc);
+      for (const { heredoc, text } of this.#heredocs.read(source)) {
+        const input = heredoc.isLiteral ? text : this.#nested(text, (inner) => inner.readBody());
+        heredoc.reader?.input.push(input);
+      }
     }
-  }
-
-  /** In an array or a condition it is not certain at which newline a here-document begins. */
-  #skipInnerLines(): void {
-    const isHeld = this.#isHeld;
-    this.#isHeld ||= this.#pending.length > 0;
-    this.#skipLines();
-    this.#isHeld = isHeld;
-  }
-
-  #readHeredoc(heredoc: Pending): void {
-    const text = readHeredoc(this.#source, heredoc, this.#isInSubstitution);
-    const input = heredoc.isLiteral ? text : this.#nested(text, (inner) => inner.readBody());
-    heredoc.reader?.input.push(input);
   }
 
   #requireWord(): Word {
@@ -269,7 +242,6 @@ export class Grammar {
   }
 }
 
-const LIST_END = /;;&|;[;&]|\)/y;
 const AFTER_COMMAND = /[\n;)]/y;
 const REDIRECTION = /&>>?|(?:\d+|\{[A-Za-z_]\w*\})?(?:<<<|<<-?|<>|<&|>>|>&|>\||[<>](?!\())/y;
 const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/;

@@ -1,14 +1,7 @@
 import { readEscapes } from "./escapes.ts";
 import { HOLE, SPLIT } from "./shell-line.ts";
 import { type Budget, type Source, Unparsed } from "./source.ts";
-
-/** A word as it will be when quotes are gone; expansions are holes. */
-export type Word = {
-  text: string;
-  /** Characters at its beginning that nothing quotes. */
-  bare: number;
-  isQuoted: boolean;
-};
+import { addBare, addQuoted, type Word } from "./word.ts";
 
 /** What to do with the commands inside words. */
 export type Nested = {
@@ -257,15 +250,3 @@ const BRACES_RUN = /[^\\'"$`<>}]+/y;
 const BACKTICK_TEXT = /(?:[^\\`]|\\[\s\S])*/y;
 const ANSI_TEXT = /(?:[^\\']|\\[\s\S])*/y;
 const NAME = /[A-Za-z_]\w*|[\d@*#?$!-]/y;
-
-function addBare(word: Word, text: string): true {
-  if (!word.isQuoted) word.bare += text.length;
-  word.text += text;
-  return true;
-}
-
-function addQuoted(word: Word, text: string): true {
-  word.isQuoted = true;
-  word.text += text;
-  return true;
-}

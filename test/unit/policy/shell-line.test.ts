@@ -156,9 +156,12 @@ describe("the analysis", () => {
 
   it.each(HOSTILE)("takes no longer than a moment for 64 KiB of %j", (piece) => {
     const text = piece.repeat(Math.floor(65_536 / piece.length));
-    analyse(text);
-    const startedAt = performance.now();
-    analyse(text);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    const times = Array.from({ length: 3 }, () => {
+      const startedAt = performance.now();
+      analyse(text);
+      return performance.now() - startedAt;
+    });
+    // The least of them: other work on the machine is not ours.
+    expect(Math.min(...times)).toBeLessThan(500);
   });
 });
