@@ -37,7 +37,7 @@ export function decideLine({ restrict, allow }: CommandRules, base: Decision, li
   const lifted = base.type === "ask" ? liftedBy(allow, line) : undefined;
   const seen = restrict.map((rule) => ({ rule, match: matchLine(rule.words, line) }));
   const certain = seen.filter(({ match }) => match === "yes").map(({ rule }) => decisionBy(rule));
-  const possible = seen.filter(({ match }) => match === "maybe").map(({ rule }) => asks(rule.rule));
+  const possible = seen.filter(({ match }) => match === "maybe").map(({ rule }) => asks(rule.rule, SPELL_OUT));
   // Of equally strict ones the first is named, and a rule of the command says more than one of all commands.
   return [...certain, lifted ?? base, ...possible].reduce(stricter);
 }
@@ -62,12 +62,14 @@ function decisionBy({ decision, rule }: RestrictingRule): Decision {
   return decision === "deny" ? { type: "deny", rule, enableWith: CHANGE } : asks(rule);
 }
 
-function asks(rule: string): Decision {
+function asks(rule: string, first = ""): Decision {
   const flag = rule.startsWith("organisation/") ? "" : "run with `--approve auto`, or ";
-  return { type: "ask", rule, enableWith: `answer at a terminal, or ${flag}${CHANGE}` };
+  return { type: "ask", rule, enableWith: `${first}answer at a terminal, or ${flag}${CHANGE}` };
 }
 
 const CHANGE = "change that rule of `commands`";
+/** Whoever wrote the text can do this, be it a model. */
+const SPELL_OUT = "write the command without what only a shell can know, ";
 
 type Match = "yes" | "maybe" | "no";
 

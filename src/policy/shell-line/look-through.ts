@@ -1,4 +1,4 @@
-import { optionLength, SHELLS, WRAPPERS, type Wrapper } from "./programs.ts";
+import { type Options, optionLength, PARALLEL, SHELLS, TEXT_RUNNERS, WRAPPERS, type Wrapper } from "./programs.ts";
 import { type Argv, HOLE, isKnown, programName, SPLIT } from "./shell-line.ts";
 
 /** What a command runs besides itself: another command, a text of commands, or what nobody can see. */
@@ -9,11 +9,17 @@ export function insideOf([word = "", ...args]: Argv, input: readonly string[]): 
   const name = programName(word);
   if (!isKnown(name)) return [];
   if (SHELLS.has(name)) return insideShell(args, input);
+  const text = TEXT_RUNNERS.has(name) ? textOption(args) : undefined;
+  if (text !== undefined) return [code(text)];
   const wrapper = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
   if (wrapper) return insideWrapper(name, args, wrapper);
   switch (name) {
     case "eval":
       return args.length === 0 ? [] : [code(args.join(" "))];
+    case "parallel":
+      return insideParallel(args.slice(skipOptions(args, PARALLEL)));
+    case "watch":
+      return [code(args.slice(skipOptions(args, { letters: "nq", names: ["interval", "equexit"] })).join(" "))];
     case "trap":
       return insideTrap(args);
     case "find":
@@ -24,6 +30,13 @@ export function insideOf([word = "", ...args]: Argv, input: readonly string[]): 
     default:
       return [];
   }
+}
+
+/** The text of `-c TEXT` or `--command=TEXT`. */
+function textOption(args: Argv): string | undefined {
+  const at = args.findIndex((word) => /^(?:-[a-zA-Z]*c|--command(?:=[\s\S]*)?)$/.test(word));
+  const option = args[at];
+  return option?.startsWith("--command=") ? option.slice("--command=".length) : option && args[at + 1];
 }
 
 const UNSEEN: Inside = { type: "unknown" };
@@ -96,12 +109,12 @@ function isUnsure(word: string): boolean {
   return word.startsWith(HOLE);
 }
 
-function skipOptions(args: Argv, wrapper: Wrapper): number {
+function skipOptions(args: Argv, options: Options): number {
   let at = 0;
   while (args[at]?.startsWith("-")) {
     const option = args[at] ?? "";
     if (option === "--") return at + 1;
-    at += optionLength(option, wrapper);
+    at += optionLength(option, options);
   }
   return at;
 }
@@ -128,6 +141,14 @@ function insideTrap(args: Argv): Inside[] {
   const words = args[0] === "--" ? args.slice(1) : args;
   const [text, signal] = words;
   return text === undefined || signal === undefined || text.startsWith("-") ? [] : [code(text)];
+}
+
+/** `parallel TEXT ::: VALUES`; without a text the values are what runs. */
+function insideParallel(words: Argv): Inside[] {
+  const at = words.findIndex((word) => word.startsWith(":::"));
+  const text = at === -1 ? words : words.slice(0, at);
+  if (text.length > 0) return [code([...text, SPLIT].join(" ").replaceAll("{}", SPLIT))];
+  return at === -1 ? [UNSEEN] : words.slice(at + 1).map(code);
 }
 
 function insideFind(args: Argv): Inside[] {

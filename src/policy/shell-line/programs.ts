@@ -23,14 +23,20 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   builtin: wrapper("", ""),
   busybox: wrapper("", ""),
   chroot: wrapper("", "", { operands: 1 }),
+  chrt: wrapper("TPD", "sched-runtime sched-deadline sched-period", { operands: 1 }),
   command: wrapper("", ""),
   doas: wrapper("uC", ""),
   env: wrapper("uC", "unset chdir", { assigns: true }),
   exec: wrapper("a", ""),
+  flock: wrapper("wE", "timeout wait conflict-exit-code", { operands: 1 }),
   ionice: wrapper("cnpPu", "class classdata pid pgid uid"),
   nice: wrapper("n", "adjustment"),
+  ltrace: wrapper("aAeDFlnopsuwx", ""),
+  noglob: wrapper("", ""),
   nohup: wrapper("", ""),
+  pkexec: wrapper("", "user"),
   setsid: wrapper("", ""),
+  strace: wrapper("abeEIoOpPsSuUX", "attach columns env expr output string-limit trace user"),
   stdbuf: wrapper("ioe", "input output error"),
   sudo: wrapper(
     "CDghpRrTtUu",
@@ -40,11 +46,21 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   taskset: wrapper("", "", { operands: 1 }),
   time: wrapper("fo", "format output"),
   timeout: wrapper("ks", "kill-after signal", { operands: 1 }),
+  unbuffer: wrapper("", ""),
+  unshare: wrapper("RwSG", "root wd setuid setgid map-user map-group propagation setgroups"),
   xargs: wrapper("aEILnPsd", "arg-file delimiter max-args max-chars max-procs process-slot-var"),
 };
 
 /** Programs that read a text as shell commands, from `-c`, a file or their input. */
 export const SHELLS: ReadonlySet<string> = new Set(names("ash bash dash ksh mksh rbash sh zsh"));
+
+export const PARALLEL: Options = {
+  letters: "jaInNdLPS",
+  names: names("jobs arg-file delimiter max-args max-procs joblog results sshlogin colsep timeout retries"),
+};
+
+/** Programs that run the text behind `-c`. */
+export const TEXT_RUNNERS: ReadonlySet<string> = new Set(names("flock runuser script su"));
 
 const git: Options = {
   letters: "Cc",

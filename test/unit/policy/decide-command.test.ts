@@ -21,6 +21,11 @@ async function judge(files: Partial<Record<LayerName, string>>, more: Pick<Layer
       const { type, rule } = decide(policy, { tool: "bash", effects: [{ kind: "exec", command }] });
       return `${type} ${rule}`;
     },
+    /** What a person could do about it. */
+    wayOf: (command: string): string | undefined => {
+      const decision = decide(policy, { tool: "bash", effects: [{ kind: "exec", command }] });
+      return decision.type === "allow" ? undefined : decision.enableWith;
+    },
   };
 }
 
@@ -75,6 +80,8 @@ describe("a rule of `commands`", () => {
     }
     expect(rules.of("git push\n(")).toBe("deny user/commands[0]");
     expect((await judge({})).of("echo 'x")).toBe(none);
+    expect(rules.wayOf("git $x")).toContain("write the command without what only a shell can know");
+    expect(rules.wayOf("git push")).toBe("change that rule of `commands`");
   });
 
   it("is the strictest of all that match, whatever layer says it", async () => {
@@ -113,7 +120,7 @@ describe("an allow rule", () => {
     ["env npm test", "ask user/approval.exec"],
     ["bash -c 'npm test'", "ask user/approval.exec"],
     ["npm test '", "ask user/approval.exec"],
-  ])("lifts the question of its layer for one plain command: %j: %s", async (command, decided) => {
+  ])("O-CMD-01 O-CMD-02 lifts the question of its layer for one plain command: %j: %s", async (command, decided) => {
     expect((await judge({ user })).of(command)).toBe(decided);
   });
 

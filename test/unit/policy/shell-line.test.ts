@@ -38,6 +38,59 @@ describe("the commands of a shell text", () => {
     ["bash", [["bash"], [SPLIT]]],
     ['eval "ls $x"', [["eval", `ls ${HOLE}`], [SPLIT], ["ls", HOLE]]],
     ["command -v git", [["command", "-v", "git"]]],
+    [
+      "flock -w 1 x git push",
+      [
+        ["flock", "-w", "1", "x", "git", "push"],
+        ["git", "push"],
+      ],
+    ],
+    [
+      "flock x -c 'git push'",
+      [
+        ["flock", "x", "-c", "git push"],
+        ["git", "push"],
+      ],
+    ],
+    [
+      "su me -c 'git push'",
+      [
+        ["su", "me", "-c", "git push"],
+        ["git", "push"],
+      ],
+    ],
+    [
+      "script --command='git push' x",
+      [
+        ["script", "--command=git push", "x"],
+        ["git", "push"],
+      ],
+    ],
+    [
+      "watch -n 5 'git push'",
+      [
+        ["watch", "-n", "5", "git push"],
+        ["git", "push"],
+      ],
+    ],
+    [
+      "parallel -j 4 git {} ::: push",
+      [["parallel", "-j", "4", "git", "{}", ":::", "push"], [SPLIT], ["git", SPLIT, SPLIT]],
+    ],
+    [
+      "parallel ::: 'git push'",
+      [
+        ["parallel", ":::", "git push"],
+        ["git", "push"],
+      ],
+    ],
+    [
+      "strace -f -o x git push",
+      [
+        ["strace", "-f", "-o", "x", "git", "push"],
+        ["git", "push"],
+      ],
+    ],
   ])("%j", (text, expected) => {
     expect(commands(text)).toEqual(expected);
     expect(analyse(text).unparsed).toBeUndefined();
