@@ -279,6 +279,8 @@ describe("a run", () => {
       approver: { by: "person", ask: () => Promise.reject(new Error("the terminal is gone")) },
     });
     expect(resultsIn(log)).toEqual([[expect.any(String), "denied", "denied_user"]]);
+    // What went wrong is no word of a person's to the model.
+    expect(log.filter(({ type }) => type === "user").length).toBe(1);
   });
 
   it("ends as failed, naming the item, when a script's expectation does not hold", async () => {
