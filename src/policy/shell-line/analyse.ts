@@ -1,37 +1,45 @@
 import { type Found, Grammar } from "./grammar.ts";
 import { type Inside, insideOf } from "./look-through.ts";
-import { type Argv, HOLE, isKnown, programName, type ShellLine, SPLIT, UNKNOWN } from "./shell-line.ts";
+import { type Argv, isKnown, programName, type ShellLine, UNKNOWN } from "./shell-line.ts";
 import { Budget, Unparsed } from "./source.ts";
 
 /** What a shell would run for `text`; pure, never throws, and takes a time in proportion to the length at most. */
 export function analyse(text: string): ShellLine {
   const analysis = new Analysis();
-  try {
-    if (text.includes(HOLE) || text.includes(SPLIT)) throw new Unparsed("it has characters that no command has");
-    const plain = analysis.read(text);
-    return { commands: analysis.commands, plain, unparsed: undefined };
-  } catch (error) {
-    if (!(error instanceof Unparsed)) throw error;
-    return { commands: analysis.commands, plain: undefined, unparsed: error.message };
-  }
+  if (!isKnown(text)) analysis.unparsed = "it has characters that no command has";
+  const plain = analysis.read(text);
+  const { commands, unparsed } = analysis;
+  return { commands, plain: unparsed === undefined ? plain : undefined, unparsed };
 }
 
 class Analysis {
   readonly commands: Argv[] = [];
+  unparsed: string | undefined;
   readonly #budget = new Budget();
 
   /** The words of the text if it is one plain command. */
   read(text: string): Argv | undefined {
     const found: Found[] = [];
-    const grammar = new Grammar(text, { budget: this.#budget, found });
-    try {
+    let isCompound = true;
+    this.#attempt(() => {
+      const grammar = new Grammar(text, { budget: this.#budget, found });
       grammar.readAll();
-    } finally {
-      for (const { words, input } of found) this.#add(words, input);
-    }
+      isCompound = grammar.isCompound;
+    });
+    for (const { words, input } of found) this.#attempt(() => this.#add(words, input));
     const [only] = found;
-    const isPlain = found.length === 1 && this.commands.length === 1 && !grammar.isCompound;
+    const isPlain = !isCompound && found.length === 1 && this.commands.length === 1;
     return isPlain && only?.words.every(isKnown) ? only.words : undefined;
+  }
+
+  /** One part that is not understood does not keep the others from being found. */
+  #attempt(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof Unparsed)) throw error;
+      this.unparsed ??= error.message;
+    }
   }
 
   #add(words: Argv, input: readonly string[]): void {
@@ -39,14 +47,14 @@ class Analysis {
     const name = programName(program);
     if (!isKnown(program)) this.commands.push(UNKNOWN);
     if (isKnown(name)) this.commands.push([name, ...args]);
-    for (const inside of insideOf(words, input)) this.#budget.nest(() => this.#look(inside));
+    for (const inside of insideOf(words, input)) this.#budget.nest(() => this.#look(inside, input));
   }
 
-  #look(inside: Inside): void {
+  #look(inside: Inside, input: readonly string[]): void {
     this.#budget.count();
     switch (inside.type) {
       case "command":
-        return this.#add(inside.argv, []);
+        return this.#add(inside.argv, input);
       case "code":
         if (!isKnown(inside.text)) this.commands.push(UNKNOWN);
         this.read(inside.text);

@@ -1,7 +1,16 @@
-import { type Options, optionLength, PARALLEL, SHELLS, TEXT_RUNNERS, WRAPPERS, type Wrapper } from "./programs.ts";
+import {
+  type Options,
+  optionLength,
+  PARALLEL,
+  SHELL_STARTERS,
+  SHELLS,
+  TEXT_RUNNERS,
+  WRAPPERS,
+  type Wrapper,
+} from "./programs.ts";
 import { type Argv, HOLE, isKnown, programName, SPLIT } from "./shell-line.ts";
 
-/** What a command runs besides itself: another command, a text of commands, or what nobody can see. */
+/** Another command, which may read the same input, a text of commands, or what nobody can see. */
 export type Inside = { type: "command"; argv: Argv } | { type: "code"; text: string } | { type: "unknown" };
 
 /** What a command runs besides itself. `input` are the texts it may read, as far as they are known. */
@@ -12,7 +21,11 @@ export function insideOf([word = "", ...args]: Argv, input: readonly string[]): 
   const text = TEXT_RUNNERS.has(name) ? textOption(args) : undefined;
   if (text !== undefined) return [code(text)];
   const wrapper = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
-  if (wrapper) return insideWrapper(name, args, wrapper);
+  const inside = wrapper ? insideWrapper(name, args, wrapper) : insideOther(name, args, input);
+  return inside.length === 0 && SHELL_STARTERS.has(name) ? input.map(code) : inside;
+}
+
+function insideOther(name: string, args: Argv, input: readonly string[]): Inside[] {
   switch (name) {
     case "eval":
       return args.length === 0 ? [] : [code(args.join(" "))];
@@ -26,6 +39,7 @@ export function insideOf([word = "", ...args]: Argv, input: readonly string[]): 
       return insideFind(args);
     case "source":
     case ".":
+      if (INPUT_PATH.test(args[0] ?? "")) return inputOf(input);
       return args.every(isKnown) ? [] : [UNSEEN];
     default:
       return [];
@@ -40,6 +54,11 @@ function textOption(args: Argv): string | undefined {
 }
 
 const UNSEEN: Inside = { type: "unknown" };
+const INPUT_PATH = /^(?:-|\/dev\/(?:stdin|fd\/.*)|\/proc\/.*)$/;
+
+function inputOf(input: readonly string[]): Inside[] {
+  return input.length === 0 ? [UNSEEN] : input.map(code);
+}
 
 function code(text: string): Inside {
   return { type: "code", text };
@@ -70,10 +89,8 @@ function insideShell(args: Argv, input: readonly string[]): Inside[] {
   const hidden = args.slice(0, at).every(isKnown) ? [] : [UNSEEN];
   const operand = args[at];
   if (isText) return operand === undefined ? hidden : [...hidden, code(operand)];
-  if (operand !== undefined && !isInput && !/^(?:-|\/dev\/(?:stdin|fd\/.*)|\/proc\/.*)$/.test(operand)) {
-    return isKnown(operand) ? hidden : [UNSEEN];
-  }
-  return input.length === 0 ? [UNSEEN] : [...hidden, ...input.map(code)];
+  if (operand === undefined || isInput || INPUT_PATH.test(operand)) return [...hidden, ...inputOf(input)];
+  return isKnown(operand) ? hidden : [UNSEEN];
 }
 
 function insideWrapper(name: string, args: Argv, wrapper: Wrapper): Inside[] {
@@ -85,7 +102,7 @@ function insideWrapper(name: string, args: Argv, wrapper: Wrapper): Inside[] {
   if (name === "command" && args.slice(0, options).some((option) => /^-\w*[vV]/.test(option))) return [];
   let at = options + wrapper.operands;
   while (wrapper.assigns && /^[A-Za-z_]\w*=/.test(args[at] ?? "")) at++;
-  const hidden = args.slice(0, at).some((word) => word.includes(SPLIT)) || args.slice(0, options).some(isUnsure);
+  const hidden = args.slice(0, at).some((word) => word.includes(SPLIT) || (word.startsWith("-") && !isKnown(word)));
   const inner = name === "xargs" ? fromInput(args.slice(at), args.slice(0, options)) : args.slice(at);
   return [...(hidden ? [UNSEEN] : []), ...command(inner)];
 }
@@ -102,11 +119,6 @@ function placeOf(options: Argv): string | undefined {
   if (at === -1) return undefined;
   const [, letter, attached] = /^(?:-[^-]*?([Ii])|--replace=?)([\s\S]*)$/.exec(options[at] ?? "") ?? [];
   return attached || (letter === "I" && options[at + 1]) || "{}";
-}
-
-/** A hole where an option may begin. */
-function isUnsure(word: string): boolean {
-  return word.startsWith(HOLE);
 }
 
 function skipOptions(args: Argv, options: Options): number {

@@ -54,6 +54,9 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> = {
 /** Programs that read a text as shell commands, from `-c`, a file or their input. */
 export const SHELLS: ReadonlySet<string> = new Set(names("ash bash dash ksh mksh rbash sh zsh"));
 
+/** Programs that start a shell where no command is named. */
+export const SHELL_STARTERS: ReadonlySet<string> = new Set(names("chroot doas pkexec runuser script su sudo unshare"));
+
 export const PARALLEL: Options = {
   letters: "jaInNdLPS",
   names: names("jobs arg-file delimiter max-args max-procs joblog results sshlogin colsep timeout retries"),

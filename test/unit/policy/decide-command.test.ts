@@ -64,6 +64,7 @@ describe("a rule of `commands`", () => {
     ["bash -c 'cd x && npm publish'", deny],
     ['echo "$(npm publish)"', deny],
     ["npm publish > log", deny],
+    ["sudo sh <<'EOF'\nnpm publish\nEOF", deny],
     ["git $x", ask],
     ['git "$x"', ask],
     ['git -C "$dir" status', none],

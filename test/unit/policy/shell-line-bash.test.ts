@@ -70,6 +70,8 @@ const HIDDEN: [string, string][] = [
   ["a here-document and lines in quotes", "cat <<'EOF' \"\n$(git push)\"\nEOF"],
   ["a here-document and lines in a substitution", "cat <<'EOF' $(true\ngit push)\nEOF"],
   ["a here-document with an empty end", "cat <<''\nx\n\ngit push"],
+  ["a here-document to a shell in a wrapper", "env A=1 bash <<'EOF'\ngit push\nEOF"],
+  ["a here-string to `source`", ". /dev/stdin <<< 'git push'"],
   ["a here-string to a shell", "sh <<< 'git push'"],
   ["`eval`", "eval git 'push'"],
   ["`eval` of a value", "x='git push'; eval \"$x\""],

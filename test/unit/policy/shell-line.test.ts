@@ -39,6 +39,15 @@ describe("the commands of a shell text", () => {
     ['eval "ls $x"', [["eval", `ls ${HOLE}`], [SPLIT], ["ls", HOLE]]],
     ["command -v git", [["command", "-v", "git"]]],
     [
+      "sudo -s <<< 'git push'",
+      [
+        ["sudo", "-s"],
+        ["git", "push"],
+      ],
+    ],
+    ['sudo -u "$me" ls', [["sudo", "-u", HOLE, "ls"], ["ls"]]],
+    ['nice "-$x" 5 ls', [["nice", `-${HOLE}`, "5", "ls"], [SPLIT], ["5", "ls"]]],
+    [
       "flock -w 1 x git push",
       [
         ["flock", "-w", "1", "x", "git", "push"],
@@ -138,6 +147,10 @@ describe("the commands of a shell text", () => {
   ])("%s is not understood, and says so", (_, text) => {
     const { plain, unparsed } = analyse(text);
     expect([plain, typeof unparsed]).toEqual([undefined, "string"]);
+  });
+
+  it("finds the others beside one that is not understood", () => {
+    expect(commands("bash -c '(' && git push")).toContainEqual(["git", "push"]);
   });
 
   it("keeps what was found before the text was no longer understood", () => {
