@@ -6,10 +6,11 @@ import { flood } from "./flood.mjs";
 import { createPlace } from "./place.mjs";
 import { policies } from "./policies.mjs";
 import { runs } from "./runs.mjs";
+import { verdicts } from "./verdicts.mjs";
 import { version } from "./version.mjs";
 
 /** The flood first: memory that other parts have used would hide growth. */
-const PARTS = { flood, version, firstRequest, runs, calls, policies, ending };
+const PARTS = { flood, version, firstRequest, verdicts, runs, calls, policies, ending };
 
 /** Every row of the table, one after the other on an otherwise quiet machine. */
 export async function main() {

@@ -222,7 +222,7 @@ describe("a run", () => {
 
   it("asks once for what an `always` covers", async () => {
     await using scene = await Scene.create();
-    const asked: string[] = [];
+    const asked: (string | null)[] = [];
     const { log } = await scene.run(
       `- calls: [ { bash: { command: "true one" } }, { bash: { command: "true one" } }, { bash: { command: "true one; echo more" } } ]\n- text: "."\n`,
       bundle,
@@ -237,8 +237,39 @@ describe("a run", () => {
         },
       },
     );
-    expect(asked).toEqual(["commands that begin with `true one`", "exactly this command"]);
+    expect(asked).toEqual(["commands that begin with `true one`", null]);
     expect(resultsIn(log).map(([, status]) => status)).toEqual(["ok", "ok", "ok"]);
+  });
+
+  it("T09 takes other words for a no, the reason of it, and what the model reads after the results, once", async () => {
+    await using scene = await Scene.create();
+    const answers = ["use a branch", null];
+    const { log } = await scene.run(
+      `- calls: [ { bash: { command: "touch a" } }, { bash: { command: "touch b" } }, { ls: {} } ]
+- text: "On a branch, then."
+`,
+      bundle,
+      {
+        askAlways: true,
+        approver: {
+          by: "person",
+          ask: () => Promise.resolve({ type: "no", reason: answers.shift() ?? null }),
+        },
+      },
+    );
+    checkCalls(log);
+    expect(resultsIn(log).map(([, status]) => status)).toEqual(["denied", "denied", "ok"]);
+    const said = log.flatMap((event) => (event.type === "user" ? [[event.source, event.content]] : []));
+    expect(said).toEqual([
+      ["prompt", "Do it."],
+      ["steer", "use a branch"],
+    ]);
+    const types = log.map(({ type }) => type);
+    expect(types.slice(types.lastIndexOf("tool_result"), types.lastIndexOf("assistant"))).toEqual([
+      ...["tool_result", "user", "request_started"],
+    ]);
+    expect(JSON.stringify(log.find(({ type }) => type === "tool_result"))).toContain("Reason: use a branch");
+    await expect(stat(join(scene.root, "b"))).rejects.toThrow("ENOENT");
   });
 
   it("takes an approver that throws for a no", async () => {
@@ -248,6 +279,8 @@ describe("a run", () => {
       approver: { by: "person", ask: () => Promise.reject(new Error("the terminal is gone")) },
     });
     expect(resultsIn(log)).toEqual([[expect.any(String), "denied", "denied_user"]]);
+    // What went wrong is no word of a person's to the model.
+    expect(log.filter(({ type }) => type === "user").length).toBe(1);
   });
 
   it("ends as failed, naming the item, when a script's expectation does not hold", async () => {
