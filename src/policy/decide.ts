@@ -33,9 +33,13 @@ export function decideEffect({ approval, origins }: Policy, kind: Effect["kind"]
   return decisionOf(kind, approval[kind], origins[key] ?? `built-in/${key}`);
 }
 
+function whereOf(rule: string): string {
+  return rule.startsWith("built-in/") ? "your policy" : "the policy that has this rule";
+}
+
 /** What a word of `approval` means for its kind of effect. */
 export function decisionOf(kind: EffectKind, setting: ApprovalSetting, rule: string): Decision {
   return setting === "allow"
     ? { type: "allow", rule }
-    : { type: setting, rule, enableWith: `set \`approval: { ${kind}: allow }\` in the policy that has this rule` };
+    : { type: setting, rule, enableWith: `set \`approval: { ${kind}: allow }\` in ${whereOf(rule)}` };
 }

@@ -8,8 +8,10 @@ import { Secrets } from "../../src/core/secrets.ts";
 import { NO_APPROVER, YES_APPROVER } from "../../src/gate/approver.ts";
 import { parseScript } from "../../src/model/script-file.ts";
 import { createScriptedClient } from "../../src/model/scripted.ts";
+import { BUILT_IN_POLICY } from "../../src/policy/policy.ts";
+import type { SandboxProvider } from "../../src/session/provider.ts";
 import { RunResult } from "../../src/session/result.ts";
-import { LocalSandbox } from "../support/local-sandbox.ts";
+import { LocalSandbox, localProvider } from "../support/local-sandbox.ts";
 import { readLog, resultsIn, Scene } from "../support/run.ts";
 
 const bundle = inject("localToolHost");
@@ -183,6 +185,25 @@ describe("a run", () => {
     checkCalls(log);
     expect(resultsIn(log).map(([, status]) => status)).toEqual(["lost", "lost"]);
     expect([result.outcome, result.exit_code, result.error?.code]).toEqual(["failed", 5, "SANDBOX_LOST"]);
+  });
+
+  it("L-15 asks before it writes or executes behind a wall that is weaker than meant, unless somebody allows it", async () => {
+    await using scene = await Scene.create();
+    const weak: SandboxProvider = async (request) => {
+      const sandbox = await localProvider(bundle)(request);
+      Object.assign(sandbox.facts, { isWeakened: true });
+      return sandbox;
+    };
+    const script = `- calls: [ { bash: { command: "echo 1" } }, { write: { path: a, content: b } }, { ls: {} } ]\n- text: "Done."\n`;
+    const asked = await scene.run(script, bundle, { openSandbox: weak });
+    expect(resultsIn(asked.log).map(([, status]) => status)).toEqual(["denied", "denied", "ok"]);
+    expect(asked.result.denials.map(({ rule, enable_with }) => [rule, enable_with])).toEqual([
+      ["built-in/approval.weakened", "set `approval: { exec: allow }` in your policy"],
+      ["built-in/approval.weakened", "set `approval: { write: allow }` in your policy"],
+    ]);
+    const origins = { ...BUILT_IN_POLICY.origins, "approval.exec": "user/approval.exec" };
+    const said = await scene.run(script, bundle, { openSandbox: weak, policy: { ...BUILT_IN_POLICY, origins } });
+    expect(resultsIn(said.log).map(([, status]) => status)).toEqual(["ok", "denied", "ok"]);
   });
 
   it("denies what needs a yes when nobody is there, and ends with exit code 3", async () => {
