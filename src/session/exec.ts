@@ -1,13 +1,8 @@
-import { uuidv7 } from "../core/ids.ts";
-import { VERSION } from "../core/version.ts";
 import { type AttachStreams, attach, type Terminal } from "../sandbox/attach.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
-import { planMounts } from "../workspace/plan-mounts.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
-import { dockerProvider, type Opened } from "./docker-provider.ts";
-import { workspaceId } from "./home.ts";
-import { type LoadedPolicy, loadPolicy, type PolicyFacts } from "./policy.ts";
-import { commandEnvOf, imageOf } from "./policy-use.ts";
+import { openPlainSandbox } from "./plain-sandbox.ts";
+import { loadPolicy, type PolicyFacts } from "./policy.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 export type ExecSettings = {
@@ -37,45 +32,17 @@ export type ExecSettings = {
  * before it resolves. @throws GloveboxError when there is no sandbox, and what `signal` aborts with.
  */
 export async function execInSandbox(settings: ExecSettings, surroundings: Surroundings): Promise<number> {
-  const { secrets, home, userHome } = surroundings;
+  const { home, userHome } = surroundings;
   const workspace = await openWorkspace(settings.workspace, { userHome, gloveboxHome: home.root });
-  const loaded = await loadPolicy(workspace.root, settings, surroundings);
-  settings.onPolicy(loaded.facts);
-  const plan = await planMounts(workspace.root, loaded.policy);
-  let opened: Opened | undefined;
-  const provide = providerOf({ ...settings, loaded }, surroundings, (value) => {
-    opened = value;
-  });
-  const sandbox = await provide({
-    sessionId: uuidv7(),
-    workspaceId: workspaceId(workspace.root),
-    workspace,
-    plan,
-    limits: loaded.policy.limits,
-    secretHashes: secrets.hashes(),
-    emit: () => Promise.resolve(),
-    signal: settings.signal,
-  });
+  const { policy, facts } = await loadPolicy(workspace.root, settings, surroundings);
+  settings.onPolicy(facts);
+  const { sandbox, engine, plan } = await openPlainSandbox({ ...settings, workspace, policy }, surroundings);
   try {
     settings.signal.throwIfAborted();
-    if (!opened) throw new Error("The provider did not say what it opened");
-    const { engine, plan: box } = opened;
     settings.onReady(sandbox.facts.degraded);
     const container = engine.docker.getContainer(sandbox.facts.containerId);
-    return await attach(container, { hello: box.hello, user: box.spec.user }, settings);
+    return await attach(container, { hello: plan.hello, user: plan.spec.user }, settings);
   } finally {
     await sandbox.close();
   }
-}
-
-function providerOf(
-  settings: ExecSettings & { loaded: LoadedPolicy },
-  { env, userHome, packageRoot, home }: Surroundings,
-  onOpened: (opened: Opened) => void,
-): ReturnType<typeof dockerProvider> {
-  const { build, onProgress, onReaped } = settings;
-  const { policy } = settings.loaded;
-  const chosen = { image: imageOf(policy), commandEnv: commandEnvOf(policy, env) };
-  const place = { env, userHome, packageRoot, cacheDir: home.cache, version: VERSION };
-  return dockerProvider({ ...place, ...chosen, build, onProgress, onReaped, onOpened });
 }
