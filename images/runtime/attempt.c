@@ -1,5 +1,5 @@
-/* Makes the system calls that its arguments list, and prints what each argument came to: `ok`, an error's name, or
-   `signal N`. It stands for a hostile program, which the image may not have.
+/* Makes the system calls that its arguments list, and prints what each argument came to: `ok`, the name of an
+   error or of a signal. It stands for a hostile program, which the image may not have.
 
    An argument is one or more calls, with `;` between them, made by a process of its own until one fails. A call is an
    ABI (`own`, `i386`, `x32`), a name or a number, and up to six values: a number, `=text` and `%hex` for the address of
@@ -120,7 +120,7 @@ int main(int count, char **arguments) {
       exit(0);
     }
     waitpid(child, &status, 0);
-    if (WIFSIGNALED(status)) printf("signal %d\n", WTERMSIG(status));
+    if (WIFSIGNALED(status)) printf("SIG%s\n", sigabbrev_np(WTERMSIG(status)));
   }
   return 0;
 }
