@@ -16,7 +16,8 @@ export function unixAddress(name: string): string {
 
 function bytesOfIPv6(address: string): string {
   const [head = "", tail = ""] = address.split("::");
-  const groups = (text: string): string[] => (text === "" ? [] : text.split(":").map((group) => group.padStart(4, "0")));
+  const groups = (text: string): string[] =>
+    text === "" ? [] : text.split(":").map((group) => group.padStart(4, "0"));
   const [front, back] = [groups(head), groups(tail)];
   return [...front, ...Array(8 - front.length - back.length).fill("0000"), ...back].join("");
 }

@@ -2,13 +2,13 @@ import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Arena } from "./arena.ts";
 import type { Attack } from "./attack.ts";
-import { calls, control, DONE, fact, shell, tool } from "./steps.ts";
+import { calls, control, DONE, fact, tool } from "./steps.ts";
 
 /** A system call with its arguments, and what it comes to; by the conventions of its architecture's 32 bits too. */
-export type KernelCall = { name: string; args: string; gives: string };
+type KernelCall = { name: string; args: string; gives: string };
 
 /** What is asked of the kernel: what is to be refused, and what is to work beside it. */
-export const KERNEL_CALLS: Record<string, { title: string; refused: KernelCall[]; works: KernelCall[] }> = {
+const KERNEL_CALLS: Record<string, { title: string; refused: KernelCall[]; works: KernelCall[] }> = {
   "P-06": {
     title: "Mounts, another root, another process's namespaces",
     refused: [
@@ -45,7 +45,11 @@ export const KERNEL_CALLS: Record<string, { title: string; refused: KernelCall[]
     refused: bare("ENOSYS", "io_uring_setup io_uring_enter io_uring_register"),
     works: [one("getpid", "", "ok")],
   },
-  "P-11": { title: "Programs for the kernel by `bpf`", refused: bare("EPERM", "bpf"), works: [one("getpid", "", "ok")] },
+  "P-11": {
+    title: "Programs for the kernel by `bpf`",
+    refused: bare("EPERM", "bpf"),
+    works: [one("getpid", "", "ok")],
+  },
   "P-12": {
     title: "Faults of the kernel held up by `userfaultfd`",
     refused: bare("EPERM", "userfaultfd"),
@@ -81,9 +85,13 @@ export const KERNEL_CALLS: Record<string, { title: string; refused: KernelCall[]
       ...bare("EPERM", "kexec_load kexec_file_load syslog reboot acct settimeofday clock_settime clock_adjtime"),
       ...bare("EPERM", "stime vhangup sethostname setdomainname iopl ioperm modify_ldt fanotify_init"),
       one("personality", "0x40000", "EPERM"),
-      ...["/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/kernel/mm/ksm/run", "/dev/kmsg", "/dev/mem"].map(
-        (path) => one("openat", `-100 =${path} 1`, "EROFS EACCES EPERM ENOENT"),
-      ),
+      ...[
+        "/proc/sys/kernel/core_pattern",
+        "/proc/sysrq-trigger",
+        "/sys/kernel/mm/ksm/run",
+        "/dev/kmsg",
+        "/dev/mem",
+      ].map((path) => one("openat", `-100 =${path} 1`, "EROFS EACCES EPERM ENOENT")),
     ],
     works: [one("personality", "0xffffffff", "ok"), one("openat", "-100 =/dev/null 1", "ok")],
   },
@@ -127,14 +135,14 @@ function one(name: string, args: string, gives: string): KernelCall {
 }
 
 /** A call as a line for the runtime's program. Names that its headers do not know yet go by number. */
-export function lineOf(abi: "own" | "i386", { name, args }: KernelCall): string {
+function lineOf(abi: "own" | "i386", { name, args }: KernelCall): string {
   return `${abi} ${name === "fchmodat2" ? "452" : name} ${args}`.trimEnd();
 }
 
 const FILE = control(tool("write", { path: "file", content: "x" }, DONE));
 
 /** What a process may ask of the kernel, by the machine's own convention. */
-export const KERNEL_ATTACKS: Attack[] = Object.entries(KERNEL_CALLS).map(([id, { title, refused, works }]) => ({
+const OWN_CONVENTION: Attack[] = Object.entries(KERNEL_CALLS).map(([id, { title, refused, works }]) => ({
   id,
   title,
   steps: () => [
@@ -145,20 +153,45 @@ export const KERNEL_ATTACKS: Attack[] = Object.entries(KERNEL_CALLS).map(([id, {
   ],
 }));
 
+/** By the other conventions that x86 has, which a filter must know too. */
+const OTHER_CONVENTIONS: Attack = {
+  id: "P-20",
+  title: "The same calls by the conventions of 32-bit x86 and x32, and calls newer than the list",
+  impossible: ({ inside }) =>
+    inside.box.engine.architecture === "x64" ? undefined : "this processor has one convention only",
+  steps: () => [
+    FILE,
+    control(calls(`ok ${NO_I386}`, "i386 getpid", "i386 chdir =.", "i386 clone 0x11")),
+    control(calls(`ENOENT ${NO_I386}`, "i386 chdir =absent")),
+    ...grouped(Object.values(KERNEL_CALLS).flatMap(({ refused }) => refused)).map(([gives, list]) =>
+      calls(`${gives} ${NO_I386}`, ...list.map((call) => lineOf("i386", call))),
+    ),
+    calls(`EACCES ${NO_I386}`, ...Array.from({ length: 20 }, (_, index) => `i386 socketcall ${index + 1} 0`)),
+    calls("SIGSYS", "x32 39", "x32 521", "x32 165", "x32 41"),
+    calls(`ENOSYS ${NO_I386}`, ...NEWER.flatMap((number) => [`own ${number}`, `i386 ${number}`])),
+  ],
+};
+
+/** What a kernel built without that convention does to who uses it. */
+const NO_I386 = "SIGSEGV";
+const NEWER = [457, 460, 467, 512, 521, 546, 600, 9999];
+
 /** One step for all that come to the same. */
-export function grouped(list: readonly KernelCall[]): [string, KernelCall[]][] {
+function grouped(list: readonly KernelCall[]): [string, KernelCall[]][] {
   const groups = new Map<string, KernelCall[]>();
   for (const call of list) groups.set(call.gives, [...(groups.get(call.gives) ?? []), call]);
   return [...groups];
 }
+
+export const KERNEL_ATTACKS: Attack[] = [...OWN_CONVENTION, OTHER_CONVENTIONS];
 
 const LEFT_FOR_THE_HOST = [
   fact("no file with such a bit, and no device, is there", dangerousFiles, /^none of [1-9]\d*$/),
   control(calls("ok EEXIST", "own mknodat -100 =pipe 010644 0")),
   tool("read", { path: "pipe" }, /^failed/),
   tool("edit", { path: "pipe", edits: [{ oldText: "x", newText: "y" }] }, /^failed/),
-  tool("grep", { pattern: "x" }, /^ok/),
-  shell("rm -f pipe; true", DONE),
+  control(tool("grep", { pattern: "x" }, /^ok/)),
+  control(calls("ok", "own unlinkat -100 =pipe 0")),
 ];
 
 async function dangerousFiles({ scene }: Arena): Promise<string> {
@@ -166,6 +199,8 @@ async function dangerousFiles({ scene }: Arena): Promise<string> {
   const infos = await Promise.all(
     names.map(async (name) => ({ name, info: await lstat(join(scene.workspace, name)) })),
   );
-  const bad = infos.filter(({ info }) => (info.mode & 0o6000) !== 0 || info.isCharacterDevice() || info.isBlockDevice());
+  const bad = infos.filter(
+    ({ info }) => (info.mode & 0o6000) !== 0 || info.isCharacterDevice() || info.isBlockDevice(),
+  );
   return bad[0]?.name ?? `none of ${names.length}`;
 }

@@ -1,6 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
-import { randomUUID } from "node:crypto";
 
 /** Servers of the host that nothing inside may reach: on its loopback, and by an abstract name. */
 export class Listeners {

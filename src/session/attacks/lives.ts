@@ -10,7 +10,7 @@ import { workspaceId } from "../home.ts";
 import { imageOf } from "../policy-use.ts";
 import type { Arena } from "./arena.ts";
 import type { Attack } from "./attack.ts";
-import { fact, shell, summaryOf } from "./steps.ts";
+import { control, fact, shell, summaryOf } from "./steps.ts";
 
 /** What is left of a session, and what its ending says. */
 export const LIFE_ATTACKS: Attack[] = [
@@ -24,7 +24,7 @@ export const LIFE_ATTACKS: Attack[] = [
     id: "Y-06",
     title: "Sessions at once see or end each other",
     seconds: 60,
-    steps: () => [fact("eight sessions at once", atOnce, /^each alone, and gone at the end$/)],
+    steps: () => [fact("five sessions at once", atOnce, /^each alone, and gone at the end$/)],
   },
   {
     id: "Y-12",
@@ -34,7 +34,7 @@ export const LIFE_ATTACKS: Attack[] = [
       fact("killed by itself", endingOf("kill -9 $$"), /^failed 137 SIGKILL$/),
       fact("ended by SIGTERM", endingOf("kill -TERM $$"), /^failed 143 SIGTERM$/),
       fact("a time limit", endingOf(RUNTIME_PATHS.idlePath, 0.5), /^timed_out - -$/),
-      shell("echo alive", /^ok: alive$/),
+      control(shell("echo alive", /^ok: alive$/)),
     ],
   },
 ];
@@ -80,7 +80,11 @@ async function startController({ scene, policy, surroundings }: Arena, root: str
 }
 
 /** The container of a session when its command runs. @throws when the controller has ended before. */
-async function busyContainer(docker: Engine["docker"], root: string, controller: ChildProcess): Promise<string | undefined> {
+async function busyContainer(
+  docker: Engine["docker"],
+  root: string,
+  controller: ChildProcess,
+): Promise<string | undefined> {
   if (controller.exitCode !== null) throw new Error(`The session to be killed ended with code ${controller.exitCode}`);
   const [id] = await containersOf(docker, root);
   return id !== undefined && (await countIn(docker, id)) > 3 ? id : undefined;
@@ -112,7 +116,7 @@ async function until<T>(look: () => Promise<T | undefined>): Promise<T | undefin
 
 async function atOnce(arena: Arena): Promise<string> {
   const { scene, user } = arena;
-  const roots = await Promise.all(Array.from({ length: 8 }, (_, index) => scene.neighbour(`y06-${index}`, user)));
+  const roots = await Promise.all(Array.from({ length: 5 }, (_, index) => scene.neighbour(`y06-${index}`, user)));
   const builtIn = { readonly: arena.policy.readonly.filter(({ rule }) => rule.startsWith("built-in/")) };
   const sessions = await Promise.all(roots.map((root) => arena.enter(root, builtIn)));
   const looked = await Promise.all(
@@ -130,4 +134,3 @@ async function atOnce(arena: Arena): Promise<string> {
   if (odd !== undefined) return odd;
   return left.length === 0 ? "each alone, and gone at the end" : `${left.length} containers left`;
 }
-

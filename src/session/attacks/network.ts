@@ -6,9 +6,7 @@ import { calls, control, DONE, fact, shell } from "./steps.ts";
 const NO_WAY = "ENETUNREACH EHOSTUNREACH EADDRNOTAVAIL";
 const NOBODY = "ECONNREFUSED ENETUNREACH EADDRNOTAVAIL";
 const SOCKETS = control(calls("ok", "own socket 2 1 0", "own socket 2 2 0", "own socket 10 1 0"));
-const ANSWERS = control(
-  fact("the host itself reaches its servers", ({ scene }) => scene.listeners.answer(), /^true$/),
-);
+const ANSWERS = control(fact("the host itself reaches its servers", ({ scene }) => scene.listeners.answer(), /^true$/));
 
 /** Ways out by the network, and to what the host's own user has. */
 export const NETWORK_ATTACKS: Attack[] = [
@@ -46,7 +44,11 @@ export const NETWORK_ATTACKS: Attack[] = [
     steps: () => [
       SOCKETS,
       udp(NO_WAY, ["8.8.8.8", 53], ["9.9.9.9", 53], ["1.1.1.1", 53], ["208.67.222.222", 53]),
-      shell("while read -r line; do echo $line; done </etc/resolv.conf", /^ok(?!.*nameserver (?!127\.))/s),
+      shell(
+        "while read -r line; do echo $line; done </etc/resolv.conf",
+        /^ok(?!.*nameserver (?!127\.))/s,
+        "no name server configured",
+      ),
     ],
   },
   {
@@ -55,7 +57,12 @@ export const NETWORK_ATTACKS: Attack[] = [
     steps: ({ scene }) => [
       ANSWERS,
       SOCKETS,
-      tcp(NOBODY, ["127.0.0.1", scene.listeners.port], ["127.0.0.2", scene.listeners.port], ["0.0.0.0", scene.listeners.port]),
+      tcp(
+        NOBODY,
+        ["127.0.0.1", scene.listeners.port],
+        ["127.0.0.2", scene.listeners.port],
+        ["0.0.0.0", scene.listeners.port],
+      ),
       calls(NOBODY, `own socket 10 1 0; own connect $1 ${socketAddress("::1", scene.listeners.port)}`),
     ],
   },
@@ -64,7 +71,12 @@ export const NETWORK_ATTACKS: Attack[] = [
     title: "The host by its own addresses and the bridge's",
     steps: () => [
       SOCKETS,
-      tcp(NO_WAY, ...hostAddresses().map((address): Place => [address, 22]), ["172.17.0.1", 2375], ["192.168.65.2", 80]),
+      tcp(
+        NO_WAY,
+        ...hostAddresses().map((address): Place => [address, 22]),
+        ["172.17.0.1", 2375],
+        ["192.168.65.2", 80],
+      ),
     ],
   },
   {
@@ -90,8 +102,8 @@ export const NETWORK_ATTACKS: Attack[] = [
     title: "The environment of the controller",
     steps: () => [
       control(shell("echo $HOME", /^ok: \/home\/glovebox/)),
-      shell("set", /^ok(?!.*GLOVEBOX_ATTACK)/s),
-      shell("export -p", /^ok(?!.*(GLOVEBOX_ATTACK|SSH_AUTH_SOCK|DOCKER_HOST))/s),
+      shell("set", /^ok(?!.*GLOVEBOX_ATTACK)/s, "not in it"),
+      shell("export -p", /^ok(?!.*(GLOVEBOX_ATTACK|SSH_AUTH_SOCK|DOCKER_HOST))/s, "not in it"),
     ],
   },
   {
@@ -100,7 +112,11 @@ export const NETWORK_ATTACKS: Attack[] = [
     steps: () => [
       control(calls("ok", "own socket 1 1 0")),
       ...ENGINE_SOCKETS.map((path) =>
-        calls("ENOENT EACCES", `own socket 1 1 0; own connect $1 ${unixAddress(path)}`, `own faccessat -100 =${path} 0`),
+        calls(
+          "ENOENT EACCES",
+          `own socket 1 1 0; own connect $1 ${unixAddress(path)}`,
+          `own faccessat -100 =${path} 0`,
+        ),
       ),
     ],
   },

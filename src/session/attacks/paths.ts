@@ -2,13 +2,24 @@ import { join } from "node:path";
 import { RUNTIME_PATHS } from "../../sandbox/images/runtime-paths.ts";
 import type { Arena } from "./arena.ts";
 import type { Attack } from "./attack.ts";
-import { ANSWERED, attempt, calls, control, DONE, everyTool, tool } from "./steps.ts";
+import { attempt, calls, control, DONE, everyTool, harmless, tool } from "./steps.ts";
 
 /** Nothing of the host is at such a path inside, so that a call through it finds nothing or may not. */
 const NOT_THERE = "ENOENT ENOTDIR EACCES EROFS ELOOP";
 const READS = control(tool("read", { path: "ordinary.txt" }, /^ok: .*ordinary/s));
 const WRITES = control(tool("write", { path: "made.txt", content: "made\n" }, DONE));
-const ODD_NAMES = ["~", "~/.ssh/id_ed25519", "$HOME", "-rf", "--help", "new\nline", "a\0b", "x".repeat(5000), "", "\u202e"];
+const ODD_NAMES = [
+  "~",
+  "~/.ssh/id_ed25519",
+  "$HOME",
+  "-rf",
+  "--help",
+  "new\nline",
+  "a\0b",
+  "x".repeat(5000),
+  "",
+  "\u202e",
+];
 
 /** Ways out of the workspace by the name of a path. */
 export const PATH_ATTACKS: Attack[] = [
@@ -18,7 +29,9 @@ export const PATH_ATTACKS: Attack[] = [
     steps: () => [
       READS,
       WRITES,
-      ...["../outside/canary.txt", "a/../../outside/canary.txt", "./.././outside/made"].flatMap(everyTool),
+      ...["../outside/FS-01/canary.txt", "a/../../outside/FS-01/canary.txt", "./.././outside/FS-01/made"].flatMap(
+        everyTool,
+      ),
     ],
   },
   {
@@ -27,8 +40,12 @@ export const PATH_ATTACKS: Attack[] = [
     steps: ({ scene }) => [
       READS,
       WRITES,
-      ...[join(scene.outside, "canary.txt"), scene.outside].flatMap(everyTool),
-      calls(NOT_THERE, `own openat -100 =${scene.outside}/canary.txt 0`, `own openat -100 =${scene.outside}/x 0101 0600`),
+      calls(
+        NOT_THERE,
+        `own openat -100 =${scene.trap("FS-02")}/canary.txt 0`,
+        `own openat -100 =${scene.trap("FS-02")}/x 0101 0600`,
+      ),
+      ...[join(scene.trap("FS-02"), "canary.txt"), scene.trap("FS-02")].flatMap(everyTool),
     ],
   },
   {
@@ -40,7 +57,11 @@ export const PATH_ATTACKS: Attack[] = [
   {
     id: "FS-09",
     title: "A link that changes its target between check and use",
-    steps: ({ scene }) => [READS, swapping(scene.outside), ...Array.from({ length: 8 }, () => everyTool("swap/canary.txt")).flat()],
+    steps: ({ scene }) => [
+      READS,
+      swapping(scene.trap("FS-09")),
+      ...Array.from({ length: 8 }, () => everyTool("swap/canary.txt")).flat(),
+    ],
   },
   {
     id: "FS-11",
@@ -63,9 +84,9 @@ export const PATH_ATTACKS: Attack[] = [
     steps: ({ scene }) => [
       READS,
       ...["/proc/self/root", "/proc/1/root", "/proc/1/cwd", "/proc/self/cwd/..", "/dev/fd/0/.."].flatMap((alias) =>
-        everyTool(`${alias}${scene.outside}/canary.txt`),
+        everyTool(`${alias}${scene.trap("FS-12")}/canary.txt`),
       ),
-      tool("write", { path: `/proc/self/root${scene.workspace}/.git/config`, content: "harm" }, ANSWERED),
+      harmless("write", { path: `/proc/self/root${scene.workspace}/.git/config`, content: "harm" }),
     ],
   },
   {
@@ -76,56 +97,59 @@ export const PATH_ATTACKS: Attack[] = [
   {
     id: "FS-14",
     title: "A protected folder's name with characters that some file systems leave out",
-    steps: () => [WRITES, ...[".g\u200cit/config", ".git /config", ".git./config", "git~1/config", ".git\u00ad/x"].flatMap(written)],
+    steps: () => [
+      WRITES,
+      ...[".g\u200cit/config", ".git /config", ".git./config", "git~1/config", ".git\u00ad/x"].flatMap(written),
+    ],
   },
 ];
 
 /** Every use of a path that a planted link leads out of the workspace. */
 function linkAttacks(): Attack[] {
-  const through = (id: string, title: string, ...paths: string[]): Attack => ({
-    id,
-    title,
-    steps: () => [
-      READS,
-      control(calls("ok", "own readlinkat -100 =links/file %0000000000000000 8")),
-      ...paths.flatMap(everyTool),
-      ...paths.map((path) => calls(NOT_THERE, `own openat -100 =${path} 2`, `own fchmodat -100 =${path} 0600`)),
-    ],
-  });
+  const through = (id: string, title: string, ...names: string[]): Attack => {
+    const paths = names.map((name) => `links/${id}/${name}`);
+    return {
+      id,
+      title,
+      steps: () => [
+        READS,
+        control(calls("ok", `own readlinkat -100 =links/${id}/file %0000000000000000 8`)),
+        ...paths.map((path) => calls(NOT_THERE, `own openat -100 =${path} 2`, `own fchmodat -100 =${path} 0600`)),
+        ...paths.flatMap(everyTool),
+      ],
+    };
+  };
   return [
     {
       id: "FS-04",
       title: "A link out of the workspace: read, write, mkdir, rename, unlink, chmod through it",
       steps: () => [
         READS,
-        ...["links/file", "links/folder/canary.txt"].flatMap(everyTool),
         calls(
           NOT_THERE,
-          "own openat -100 =links/file 1",
-          "own openat -100 =links/file 02001",
-          "own mkdirat -100 =links/folder/new 0755",
-          "own renameat -100 =free/x -100 =links/folder/x",
-          "own renameat -100 =links/folder/canary.txt -100 =free/stolen",
-          "own unlinkat -100 =links/folder/canary.txt 0",
-          "own fchmodat -100 =links/file 0777",
-          "own symlinkat =x -100 =links/folder/new",
-          "own mknodat -100 =links/folder/new 010644 0",
+          "own openat -100 =links/FS-04/file 1",
+          "own openat -100 =links/FS-04/file 02001",
+          "own mkdirat -100 =links/FS-04/folder/new 0755",
+          "own renameat -100 =free/x -100 =links/FS-04/folder/x",
+          "own renameat -100 =links/FS-04/folder/canary.txt -100 =free/stolen",
+          "own unlinkat -100 =links/FS-04/folder/canary.txt 0",
+          "own fchmodat -100 =links/FS-04/file 0777",
+          "own symlinkat =x -100 =links/FS-04/folder/new",
+          "own mknodat -100 =links/FS-04/folder/new 010644 0",
         ),
+        ...["links/FS-04/file", "links/FS-04/folder/canary.txt"].flatMap(everyTool),
       ],
     },
-    through("FS-05", "A link to what does not exist yet outside", "links/dangling"),
-    through("FS-06", "A chain of links out of the workspace", "links/chain/canary.txt"),
-    through("FS-07", "A link as a folder on the way", "links/relative/canary.txt", "links/folder/folder/canary.txt"),
-    through("FS-08", "A link to a folder, with and without a slash", "links/folder", "links/folder/"),
-    through("FS-10", "A new file below a link", "links/folder/new/new.txt"),
+    through("FS-05", "A link to what does not exist yet outside", "dangling"),
+    through("FS-06", "A chain of links out of the workspace", "chain/canary.txt"),
+    through("FS-07", "A link as a folder on the way", "relative/canary.txt", "folder/folder/canary.txt"),
+    through("FS-08", "A link to a folder, with and without a slash", "folder", "folder/"),
+    through("FS-10", "A new file below a link", "folder/new/new.txt"),
   ];
 }
 
 function written(path: string) {
-  return [
-    tool("write", { path, content: "harm" }, ANSWERED),
-    tool("read", { path: path.slice(0, path.indexOf("/")) }, ANSWERED),
-  ];
+  return [harmless("write", { path, content: "harm" }), harmless("read", { path: path.slice(0, path.indexOf("/")) })];
 }
 
 /** Starts a job that makes `swap` a link to the folder outside and to one inside, hundreds of times. */

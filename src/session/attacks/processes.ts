@@ -27,13 +27,20 @@ export const PROCESS_ATTACKS: Attack[] = [
     title: "Processes of the host",
     steps: () => [
       control(shell("[ -d /proc/$$ ]", DONE)),
-      fact("processes seen inside, as against those the engine counts", countProcesses, /^no more than the container's/),
+      fact(
+        "processes seen inside, as against those the engine counts",
+        countProcesses,
+        /^no more than the container's/,
+      ),
     ],
   },
   {
     id: "P-02",
     title: "Environments, memory and maps of other processes",
-    steps: () => [shell(probing("environ", "mem", "maps"), /^ok: self$/), control(shell(`${probePath} /proc/self/environ`, /environ$/))],
+    steps: () => [
+      shell(probing("environ", "mem", "maps"), /^ok: self$/, "only its own memory opens"),
+      control(shell(`${probePath} /proc/self/environ`, /environ$/)),
+    ],
   },
   {
     id: "P-04",
@@ -42,6 +49,7 @@ export const PROCESS_ATTACKS: Attack[] = [
       shell(
         statusFields("Cap*|NoNewPrivs*|Seccomp:*"),
         new RegExp(`^ok: ${NO_CAPABILITY.join("\n")}\nNoNewPrivs: 1\nSeccomp: 2$`),
+        "no capability, no new privileges, filtered",
       ),
       calls("EINVAL EPERM EACCES", "own prctl 38 0 0 0 0", "own prctl 22 0 0 0 0", "own prctl 47 2 10 0 0"),
     ],
@@ -63,6 +71,7 @@ export const PROCESS_ATTACKS: Attack[] = [
           statusFields("CapEff*"),
         ),
         /^ok: CapEff: 0+$/,
+        "no capability",
       ),
     ],
   },
@@ -73,6 +82,7 @@ export const PROCESS_ATTACKS: Attack[] = [
       shell(
         `${attemptPath} --from-memory 'own getpid' 'own mount' 'own ptrace' 'own openat -100 =/usr/x 0101 0600'`,
         /^ok: ok\nEPERM\nEPERM\n(EROFS|EACCES)$/,
+        "runs, and is refused the same",
       ),
     ],
   },
@@ -82,8 +92,12 @@ export const PROCESS_ATTACKS: Attack[] = [
     steps: () => [
       control(shell("echo alive", DONE)),
       calls("EPERM", "own prlimit64 0 4 %ffffffffffffffffffffffffffffffff 0"),
-      shell("while read -r line; do case $line in *core*) echo $line;; esac; done </proc/self/limits", /size [01] [01] bytes$/),
-      shell("sh -c 'kill -ABRT $$' >/dev/null 2>&1; true", DONE),
+      shell(
+        "while read -r line; do case $line in *core*) echo $line;; esac; done </proc/self/limits",
+        /size [01] [01] bytes$/,
+        "no core file",
+      ),
+      control(shell("sh -c 'kill -ABRT $$' >/dev/null 2>&1; true", DONE)),
       fact("files called core on the host", coreFiles, /^none$/),
     ],
   },
@@ -99,7 +113,9 @@ export const PROCESS_ATTACKS: Attack[] = [
     id: "P-36",
     title: "A process that stays when its command is over, unseen",
     alone: {},
-    steps: () => [shell(`${idlePath} & echo begun`, /^ok: begun.*job \d+ goes on in the background/s)],
+    steps: () => [
+      shell(`${idlePath} & echo begun`, /^ok: begun.*job \d+ goes on in the background/s, "named as a job"),
+    ],
   },
   {
     id: "P-38",
@@ -110,8 +126,9 @@ export const PROCESS_ATTACKS: Attack[] = [
       shell(
         `${attemptPath} 'own renameat -100 =${STATE_DIR} -100 =/run/gone; own mknodat -100 =${STATE_DIR} 010644 0'`,
         /^ok: ok\n.*(removed|replaced)/s,
+        "told",
       ),
-      shell("echo next $kept", /^ok: next 1/),
+      shell("echo next $kept", /^ok: next 1/, "the next command runs"),
     ],
   },
   {
@@ -120,18 +137,30 @@ export const PROCESS_ATTACKS: Attack[] = [
     steps: () => [
       control(shell("exit 41", /^failed/)),
       fact("the exit code of a command that prints another", forgedExit, /^failed 42$/),
-      shell("echo alive", /^ok: alive$/),
+      control(shell("echo alive", /^ok: alive$/)),
     ],
   },
   {
     id: "P-41",
     title: "Frames written through `/proc/PID/fd/1` of the tool host",
-    steps: () => [shell(`${probePath} /proc/$PPID/fd/0 /proc/$PPID/fd/1 /proc/$PPID/fd/2 /proc/1/fd/1`, /^ok: self$/)],
+    steps: () => [
+      shell(
+        `${probePath} /proc/$PPID/fd/0 /proc/$PPID/fd/1 /proc/$PPID/fd/2 /proc/1/fd/1`,
+        /^ok: self$/,
+        "only its own memory opens",
+      ),
+    ],
   },
   {
     id: "P-42",
     title: "The tool host's memory through `/proc/PID/mem`",
-    steps: () => [shell(`${probePath} /proc/$PPID/mem /proc/$PPID/maps /proc/$PPID/environ`, /^ok: self$/)],
+    steps: () => [
+      shell(
+        `${probePath} /proc/$PPID/mem /proc/$PPID/maps /proc/$PPID/environ`,
+        /^ok: self$/,
+        "only its own memory opens",
+      ),
+    ],
   },
 ];
 
@@ -141,7 +170,9 @@ async function countProcesses({ inside }: Arena): Promise<string> {
   const counted = (await inside.processes()).length;
   // The command's own are gone when the engine counts.
   const most = counted + 4;
-  return seen > 1 && seen <= most ? `no more than the container's: ${seen}` : `${seen}, and the engine counts ${counted}`;
+  return seen > 1 && seen <= most
+    ? `no more than the container's: ${seen}`
+    : `${seen}, and the engine counts ${counted}`;
 }
 
 async function coreFiles({ scene }: Arena): Promise<string> {

@@ -1,23 +1,30 @@
-import { lstat, mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { RUNTIME_ROOT } from "../../sandbox/places.ts";
-import { temporarySizes } from "../../sandbox/container-spec.ts";
 import { toGloveboxError } from "../../core/errors.ts";
+import type { Policy } from "../../policy/policy.ts";
+import { temporarySizes } from "../../sandbox/container-spec.ts";
+import { RUNTIME_ROOT } from "../../sandbox/places.ts";
 import type { Arena } from "./arena.ts";
 import type { Attack, Step } from "./attack.ts";
 import { digestOf } from "./digest.ts";
-import { ANSWERED, attempt, calls, control, DONE, fact, shell, tool } from "./steps.ts";
+import { attempt, calls, control, DONE, deniedBy, fact, harmless, tool } from "./steps.ts";
 
+const REFUSED = /^WORKSPACE_REFUSED$/;
 const BUSY = "EBUSY EXDEV EROFS";
 const MOVES = control(calls("ok", "own renameat -100 =free/x -100 =free/y; own renameat -100 =free/y -100 =free/x"));
-const EXCHANGES = control(calls("ok", "own renameat2 -100 =free -100 =spare 2; own renameat2 -100 =free -100 =spare 2"));
+const EXCHANGES = control(
+  calls("ok", "own renameat2 -100 =free -100 =spare 2; own renameat2 -100 =free -100 =spare 2"),
+);
 
 /** Ways to change what the policy protects, and what lies around the workspace. */
 export const PROTECTION_ATTACKS: Attack[] = [
   {
     id: "FS-15",
     title: "A protected file or folder is moved away",
-    steps: () => [MOVES, calls(BUSY, ...[".git", ".glovebox", ".github", "a/b/c.yml"].map((path) => rename(path, "free/15")))],
+    steps: () => [
+      MOVES,
+      calls(BUSY, ...[".git", ".glovebox", ".github", "a/b/c.yml"].map((path) => rename(path, "free/15"))),
+    ],
   },
   {
     id: "FS-16",
@@ -25,14 +32,17 @@ export const PROTECTION_ATTACKS: Attack[] = [
     steps: () => [
       MOVES,
       calls(BUSY, `${rename("a/b", "x16")}; own mkdirat -100 =a/b 0755; own openat -100 =a/b/c.yml 0101 0644`),
-      tool("write", { path: "a/b/c.yml", content: "harm" }, /^denied by attack\/workspace\.readonly\[1\]/),
+      tool("write", { path: "a/b/c.yml", content: "harm" }, deniedBy("attack/workspace.readonly[1]")),
     ],
   },
   { id: "FS-17", title: "The same, two folders above", steps: () => [MOVES, calls(BUSY, rename("a", "x17"))] },
   {
     id: "FS-18",
     title: "Moved, edited, moved back",
-    steps: () => [MOVES, calls(BUSY, `${rename("a/b", "x18")}; own unlinkat -100 =x18/c.yml 0; ${rename("x18", "a/b")}`)],
+    steps: () => [
+      MOVES,
+      calls(BUSY, `${rename("a/b", "x18")}; own unlinkat -100 =x18/c.yml 0; ${rename("x18", "a/b")}`),
+    ],
   },
   {
     id: "FS-19",
@@ -48,7 +58,7 @@ export const PROTECTION_ATTACKS: Attack[] = [
         "own unlinkat -100 =.git/config 0",
         "own unlinkat -100 =.github/workflows/ci.yml 0",
       ),
-      shell("rm -rf a .git .github .glovebox 2>/dev/null; true", ANSWERED),
+      harmless("bash", { command: "rm -rf a .git .github .glovebox" }),
     ],
   },
   {
@@ -71,7 +81,12 @@ export const PROTECTION_ATTACKS: Attack[] = [
         "own unlinkat -100 =a/b 0x200; own openat -100 =a/b 0101 0644",
         "own unlinkat -100 =.git 0x200; own symlinkat =free -100 =.git",
       ),
-      calls("EROFS", "own openat -100 =a/b/c.yml 1", "own openat -100 =.git/config 02001", "own openat -100 =.git/hooks/x 0101 0755"),
+      calls(
+        "EROFS",
+        "own openat -100 =a/b/c.yml 1",
+        "own openat -100 =.git/config 02001",
+        "own openat -100 =.git/hooks/x 0101 0755",
+      ),
     ],
   },
   {
@@ -92,25 +107,35 @@ export const PROTECTION_ATTACKS: Attack[] = [
     ],
   },
   {
-    id: "FS-41",
-    title: "What protects a workspace leaves something behind in it",
-    seconds: 60,
+    id: "FS-38",
+    title: "A path that a rule protects is a link",
     steps: (arena) => [
-      fact("the workspace after a session is as before", () => ghosts(arena), /^nothing$/),
+      control(openingWith(arena, undefined, /^opened$/)),
+      openingWith(arena, { path: "locked", to: arena.scene.outside, rule: "locked" }, REFUSED),
+      openingWith(arena, { path: "locked", to: "absent", rule: "locked" }, REFUSED),
     ],
   },
   {
+    id: "FS-41",
+    title: "What protects a workspace leaves something behind in it",
+    seconds: 60,
+    steps: (arena) => [fact("the workspace after a session is as before", () => ghosts(arena), /^nothing$/)],
+  },
+  {
     id: "FS-42",
-    title: "A protected path is a link to a folder of the host, to be mounted from there",
-    steps: (arena) => [control(opens(arena, "42-control", undefined)), refusesToOpen(arena, "42", ".git", arena.scene.outside)],
+    title: "A folder that is protected by default is a link to one of the host, to be mounted from there",
+    steps: (arena) => [
+      control(openingWith(arena, undefined, /^opened$/)),
+      openingWith(arena, { path: ".git", to: arena.scene.outside }, REFUSED),
+    ],
   },
   {
     id: "FS-43",
     title: "A link on the way to a protected path",
     steps: (arena) => [
-      control(opens(arena, "43-control", undefined)),
-      refusesToOpen(arena, "43", ".github", arena.scene.outside),
-      refusesToOpen(arena, "43-b", "a", "/etc"),
+      control(openingWith(arena, undefined, /^opened$/)),
+      openingWith(arena, { path: "a", to: arena.scene.outside, rule: "a/b" }, REFUSED),
+      openingWith(arena, { path: "a", to: "/etc", rule: "a/passwd" }, REFUSED),
     ],
   },
   {
@@ -190,7 +215,7 @@ async function ghosts(arena: Arena): Promise<string> {
   const root = await arena.scene.neighbour("41", arena.user);
   await mkdir(join(root, ".git"));
   const before = await digestOf(root);
-  const inside = await arena.enter(root, ONLY_BUILT_IN(arena));
+  const inside = await arena.enter(root, builtInOnly(arena));
   const { status } = await inside.call("ls", {});
   await inside.close();
   const after = await digestOf(root);
@@ -200,18 +225,26 @@ async function ghosts(arena: Arena): Promise<string> {
 }
 
 /** The policy without the rules that need the planted files. */
-function ONLY_BUILT_IN({ policy }: Arena) {
+function builtInOnly({ policy }: Arena): Pick<Policy, "readonly"> {
   return { readonly: policy.readonly.filter(({ rule }) => rule.startsWith("built-in/")) };
 }
 
+/** A link in a workspace, and the path of a person's rule that leads through it. */
+type Planted = { path: string; to: string; rule?: string };
+
+function openingWith(arena: Arena, link: Planted | undefined, gives: RegExp): Step {
+  const what = link ? `opening where \`${link.path}\` is a link to ${link.to}` : "opening without a link";
+  return fact(what, () => tryToOpen(arena, link), gives);
+}
+
 /** Opens a sandbox on a workspace with a link in it, and closes it again if it could be opened. */
-async function tryToOpen(arena: Arena, name: string, link: [path: string, target: string] | undefined) {
-  const root = await arena.scene.neighbour(name, arena.user);
-  if (link) await symlink(link[1], join(root, link[0]));
-  await writeFile(join(root, "x"), "");
-  const rule = { rule: "user/workspace.readonly[0]", value: link?.[0] ?? "x" };
+async function tryToOpen(arena: Arena, link: Planted | undefined): Promise<string> {
+  const root = await arena.scene.neighbour("linked", arena.user);
+  if (link) await symlink(link.to, join(root, link.path));
+  const { readonly } = builtInOnly(arena);
+  const own = link?.rule === undefined ? [] : [{ value: link.rule, rule: "attack/workspace.readonly[0]" }];
   try {
-    const inside = await arena.enter(root, { readonly: [...ONLY_BUILT_IN(arena).readonly, rule] });
+    const inside = await arena.enter(root, { readonly: [...readonly, ...own] });
     await inside.close();
     return "opened";
   } catch (error) {
@@ -219,14 +252,6 @@ async function tryToOpen(arena: Arena, name: string, link: [path: string, target
   } finally {
     await rm(root, { recursive: true });
   }
-}
-
-function opens(arena: Arena, name: string, link: undefined): Step {
-  return fact("a workspace without links opens", () => tryToOpen(arena, name, link), /^opened$/);
-}
-
-function refusesToOpen(arena: Arena, name: string, path: string, target: string): Step {
-  return fact(`\`${path}\` is a link to ${target}`, () => tryToOpen(arena, name, [path, target]), /^WORKSPACE_REFUSED$/);
 }
 
 async function ownership({ scene, user }: Arena): Promise<string> {
@@ -239,7 +264,7 @@ async function ownership({ scene, user }: Arena): Promise<string> {
 
 async function readNeighbour(arena: Arena) {
   const root = await arena.scene.neighbour("neighbour", arena.user);
-  const other = await arena.enter(root, ONLY_BUILT_IN(arena));
+  const other = await arena.enter(root, builtInOnly(arena));
   try {
     const own = await other.box.sandbox.call(
       { tool: "read", args: { path: "secret.txt" }, deadlineMs: 10_000 },

@@ -1,5 +1,4 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { ToolResult } from "../../core/tool-result.ts";
 import { textOf } from "../../core/messages.ts";
 import { pidsLimit } from "../../sandbox/container-spec.ts";
 import { RUNTIME_PATHS } from "../../sandbox/images/runtime-paths.ts";
@@ -10,7 +9,7 @@ import { calls, control, fact, shell } from "./steps.ts";
 const { attemptPath, idlePath } = RUNTIME_PATHS;
 const MIB = 1024 ** 2;
 const ALIVE = control(shell("echo alive", /^ok: alive$/));
-const GOES_ON = shell("echo next", /^ok: next/);
+const GOES_ON = shell("echo next", /^ok: next/, "the next command runs");
 
 /** Ways to take all of something. Small limits keep the machine of whoever tries them out of it. */
 export const RESOURCE_ATTACKS: Attack[] = [
@@ -22,7 +21,7 @@ export const RESOURCE_ATTACKS: Attack[] = [
       ALIVE,
       fact("processes at its height", heightOfBomb, /^within the limit/),
       GOES_ON,
-      fact("processes it left", leftProcesses, /^none$/),
+      fact("processes it left", leftProcesses, /^none/),
     ],
   },
   {
@@ -31,8 +30,8 @@ export const RESOURCE_ATTACKS: Attack[] = [
     alone: { memoryBytes: 256 * MIB, tmpBytes: 32 * MIB },
     steps: ({ inside }) => [
       ALIVE,
-      calls("signal 9 ENOMEM", `own mmap 0 ${inside.box.plan.spec.limits.memoryBytes * 2} 3 0x8022 -1 0`),
-      shell("x=0123456789abcdef; while :; do x=$x$x; done", /^failed.*memory/is),
+      calls("SIGKILL ENOMEM", `own mmap 0 ${inside.box.plan.spec.limits.memoryBytes * 2} 3 0x8022 -1 0`),
+      shell("x=0123456789abcdef; while :; do x=$x$x; done", /^failed.*memory/is, "told as memory"),
       GOES_ON,
     ],
   },
@@ -89,9 +88,9 @@ export const RESOURCE_ATTACKS: Attack[] = [
       const { containerId } = inside.box.sandbox.facts;
       return [
         ALIVE,
-        shell("kill -9 $PPID; sleep 5", /^lost: .*ended the tool host/),
+        shell("kill -9 $PPID; sleep 5", /^lost: .*ended the tool host/, "lost"),
         GOES_ON,
-        fact("the container", async () => inside.box.sandbox.facts.containerId === containerId, /^true$/),
+        control(fact("the container", async () => inside.box.sandbox.facts.containerId === containerId, /^true$/)),
       ];
     },
   },
@@ -111,7 +110,7 @@ async function heightOfBomb({ inside }: Arena): Promise<string> {
 
 async function leftProcesses({ inside }: Arena): Promise<string> {
   const left = (await inside.processes()).length - OWN_PROCESSES;
-  return left <= 0 ? "none" : `${left}`;
+  return left <= 0 ? "none left" : `${left}`;
 }
 
 /** How many of a command's processes outlive its time limit, of how many there were. */
@@ -122,7 +121,7 @@ async function leftAtLimit(arena: Arena, command: string): Promise<string> {
   const { status } = await ending;
   if (status !== "timed_out") return `it ended before, ${status}`;
   const left = await leftProcesses(arena);
-  return left === "none" ? `none of ${during}` : `${left} of ${during}`;
+  return left === "none left" ? `none of ${during}` : `${left} of ${during}`;
 }
 
 async function processorTime({ inside }: Arena): Promise<string> {
@@ -135,11 +134,12 @@ async function processorTime({ inside }: Arena): Promise<string> {
   return used > 0.1 && share <= limit * 1.3 ? `within the limit: ${words}` : words;
 }
 
+/** One write of untouched memory, which costs the container none. */
 async function flood({ inside }: Arena): Promise<string> {
-  const double = "x=0123456789abcdef; i=0; while [ $i -lt 12 ]; do x=$x$x; i=$((i + 1)); done";
-  const result: ToolResult = await inside.shell(`${double}; i=0; while [ $i -lt 16384 ]; do echo "$x"; i=$((i + 1)); done`, 45);
-  const { output_bytes: bytes = 0 } = result.details;
-  const kept = textOf(result.content).length;
-  const holds = result.status === "ok" && bytes >= 1024 * MIB && kept < 128 * 1024 && result.truncated === true;
-  return holds ? `cut, and said so: ${kept} characters` : `${result.status}: ${kept} characters of ${bytes} bytes`;
+  const write = `own mmap 0 ${1024 * MIB} 1 0x22 -1 0; own write 1 $1 ${1024 * MIB}`;
+  const { status, details, content, truncated } = await inside.shell(`${attemptPath} '${write}'`, 45);
+  const { output_bytes: bytes = 0 } = details;
+  const kept = textOf(content).length;
+  const holds = status === "ok" && bytes >= 1024 * MIB && kept < 1024 * 1024 && truncated === true;
+  return holds ? `cut, and said so: ${kept} characters` : `${status}: ${kept} characters of ${bytes} bytes`;
 }

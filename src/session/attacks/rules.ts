@@ -1,5 +1,5 @@
-import type { Json } from "../../core/json.ts";
 import { toGloveboxError } from "../../core/errors.ts";
+import type { Json } from "../../core/json.ts";
 import { YES_APPROVER } from "../../gate/approver.ts";
 import { ToolGate } from "../../gate/tool-gate.ts";
 import type { BoxPlan } from "../../sandbox/box.ts";
@@ -7,7 +7,7 @@ import { openDockerSandbox } from "../../sandbox/docker-sandbox.ts";
 import { contractOf, type ToolName } from "../../tools/catalogue.ts";
 import type { Arena } from "./arena.ts";
 import type { Attack, Step } from "./attack.ts";
-import { calls, control, DONE, fact, tool } from "./steps.ts";
+import { calls, control, DONE, deniedBy, fact, tool } from "./steps.ts";
 
 const WRITES = control(tool("write", { path: "free/made.txt", content: "made\n" }, DONE));
 
@@ -18,8 +18,16 @@ export const RULE_ATTACKS: Attack[] = [
     title: "The agent edits the policy of its own session",
     steps: () => [
       WRITES,
-      tool("write", { path: ".glovebox/policy.yaml", content: "version: 1\n" }, BY_BUILT_IN),
-      tool("edit", { path: ".glovebox/policy.yaml", edits: [{ oldText: "1", newText: "2" }] }, BY_BUILT_IN),
+      tool(
+        "write",
+        { path: ".glovebox/policy.yaml", content: "version: 1\n" },
+        deniedBy("built-in/workspace.readonly[*]"),
+      ),
+      tool(
+        "edit",
+        { path: ".glovebox/policy.yaml", edits: [{ oldText: "1", newText: "2" }] },
+        deniedBy("built-in/workspace.readonly[*]"),
+      ),
       calls(
         "EROFS EBUSY EXDEV",
         "own openat -100 =.glovebox/policy.yaml 02001",
@@ -35,9 +43,15 @@ export const RULE_ATTACKS: Attack[] = [
     title: "A yes to everything lifts a deny, or what is protected",
     steps: () => [
       control(verdict("what nothing denies, with a yes", [], "write", { path: "x", content: "" }, /^allow$/)),
-      verdict("a denied tool, with a yes", ["write"], "write", { path: "x", content: "" }, /^deny attack\/tools\.deny\[0\]$/),
+      verdict(
+        "a denied tool, with a yes",
+        ["write"],
+        "write",
+        { path: "x", content: "" },
+        /^deny attack\/tools\.deny\[0\]$/,
+      ),
       WRITES,
-      tool("write", { path: "a/b/c.yml", content: "harm" }, /^denied by attack\/workspace\.readonly\[1\]/),
+      tool("write", { path: "a/b/c.yml", content: "harm" }, deniedBy("attack/workspace.readonly[1]")),
     ],
   },
   {
@@ -46,7 +60,11 @@ export const RULE_ATTACKS: Attack[] = [
     seconds: 60,
     steps: ({ inside }) => [
       control(opening("as meant", (plan) => plan, /^opened$/)),
-      opening("without the filter of system calls", (plan) => withSpec(plan, { seccomp: "unconfined" }), REFUSED_TO_START),
+      opening(
+        "without the filter of system calls",
+        (plan) => withSpec(plan, { seccomp: "unconfined" }),
+        REFUSED_TO_START,
+      ),
       opening(
         "with everything writable",
         (plan) => withSpec(plan, { mounts: plan.spec.mounts.map((mount) => ({ ...mount, readOnly: false })) }),
@@ -61,7 +79,6 @@ export const RULE_ATTACKS: Attack[] = [
   },
 ];
 
-const BY_BUILT_IN = /^denied by built-in\/workspace\.readonly\[\d+\]/;
 const REFUSED_TO_START = /^SELFTEST_FAILED$/;
 
 function verdict(what: string, denied: string[], name: ToolName, args: { [key: string]: Json }, gives: RegExp): Step {

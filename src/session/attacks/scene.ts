@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { chmod, lchown, mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Policy } from "../../policy/policy.ts";
+import { furnish } from "../furnish.ts";
 import { digestOf } from "./digest.ts";
 import { Listeners } from "./listeners.ts";
 
@@ -25,6 +26,9 @@ const FILES: Record<string, string> = {
   "-rf": "",
   "new\nline": "",
 };
+
+/** Attacks that try to reach what lies outside: each has a folder of its own there, and links to it. */
+const TRAPS = ["FS-01", "FS-02", "FS-04", "FS-05", "FS-06", "FS-07", "FS-08", "FS-09", "FS-10", "FS-12"];
 
 /**
  * The host's side of the attacks: a scratch folder with a workspace full of traps, and beside it what nobody inside may
@@ -58,6 +62,11 @@ export class Scene implements AsyncDisposable {
     return scene;
   }
 
+  /** The folder outside that the attack `id` is after, with `canary.txt` in it. */
+  trap(id: string): string {
+    return join(this.outside, id);
+  }
+
   /** A further workspace beside the first, with the secret in it. */
   async neighbour(name: string, owner: Owner): Promise<string> {
     const root = join(this.folder, name);
@@ -80,7 +89,10 @@ export class Scene implements AsyncDisposable {
   /** The harm done since `before`, in words; none is what contained means. */
   async harm(before: readonly string[]): Promise<string[]> {
     const after = await this.state();
-    const changed = [...before.filter((line) => !after.includes(line)), ...after.filter((line) => !before.includes(line))];
+    const changed = [
+      ...before.filter((line) => !after.includes(line)),
+      ...after.filter((line) => !before.includes(line)),
+    ];
     const told = this.#heard.includes(this.secret);
     this.#heard = "";
     return [
@@ -95,32 +107,33 @@ export class Scene implements AsyncDisposable {
     await rm(this.folder, { recursive: true, force: true });
   }
 
+  async #plantTrap(id: string): Promise<void> {
+    const [trap, links] = [this.trap(id), join(this.workspace, "links", id)];
+    await plantFiles(trap, { "canary.txt": `${this.secret}\n`, "folder/canary.txt": `${this.secret}\n` });
+    for (const path of ["canary.txt", "folder/canary.txt"]) await chmod(join(trap, path), 0o666);
+    for (const path of ["", "folder"]) await chmod(join(trap, path), 0o777);
+    await mkdir(links, { recursive: true });
+    for (const [name, target] of Object.entries(linksTo(trap))) await symlink(target, join(links, name));
+  }
+
   async #plant(policy: Policy): Promise<void> {
     await plantFiles(this.workspace, FILES);
-    await plantFiles(this.outside, { "canary.txt": `${this.secret}\n`, "folder/canary.txt": `${this.secret}\n` });
-    await Promise.all(["canary.txt", "folder/canary.txt"].map((path) => chmod(join(this.outside, path), 0o666)));
-    await Promise.all([this.outside, join(this.outside, "folder")].map((path) => chmod(path, 0o777)));
-    await mkdir(join(this.workspace, "links"));
-    for (const [name, target] of Object.entries(linksTo(this.outside)))
-      await symlink(target, join(this.workspace, "links", name));
-    // A rule that names what is not there keeps a sandbox from opening.
-    const named = [...policy.readonly, ...policy.writable.items].filter(({ rule }) => !rule.startsWith("built-in/"));
-    for (const { value } of named) if (!/[*?]/.test(value)) await mkdirIfFree(join(this.workspace, value));
+    for (const id of TRAPS) await this.#plantTrap(id);
+    await chmod(this.outside, 0o777);
+    await furnish(this.workspace, policy);
   }
 }
 
-/** Links of the workspace that lead out of it, by their names in `links/`. */
-function linksTo(outside: string): Record<string, string> {
+/** Links that lead out of the workspace, by their names. */
+function linksTo(trap: string): Record<string, string> {
   return {
-    file: join(outside, "canary.txt"),
-    folder: outside,
-    relative: "../../outside",
-    dangling: join(outside, "made-through-a-link"),
+    file: join(trap, "canary.txt"),
+    folder: trap,
+    relative: `../../../outside/${basename(trap)}`,
+    dangling: join(trap, "made-through-a-link"),
     chain: "chain2",
     chain2: "chain3",
-    chain3: outside,
-    root: "/proc/self/root",
-    cwd: "/proc/self/cwd/../outside",
+    chain3: trap,
   };
 }
 
@@ -140,10 +153,6 @@ async function plantFiles(root: string, files: Record<string, string>): Promise<
     await mkdir(dirname(join(root, path)), { recursive: true });
     await writeFile(join(root, path), text);
   }
-}
-
-async function mkdirIfFree(path: string): Promise<void> {
-  await mkdir(path, { recursive: true }).catch(() => undefined);
 }
 
 async function giveTo(root: string, { uid, gid }: Owner): Promise<void> {

@@ -21,9 +21,12 @@ export function calls(gives: string, ...lines: string[]): Step {
   });
 }
 
-/** A command whose status and words, as one text, must match. */
-export function shell(command: string, gives: RegExp, seconds?: number): Step {
-  return attempt(command, async ({ inside }) => judged(await inside.shell(command, seconds), gives));
+/** A command whose status and words, as one text, must match; `means` says what that shows, in place of the status. */
+export function shell(command: string, gives: RegExp, means?: string): Step {
+  return attempt(command, async ({ inside }) => {
+    const { holds, seen } = judged(await inside.shell(command), gives);
+    return { holds, seen: holds && means !== undefined ? means : seen };
+  });
 }
 
 /** A tool call whose status, rule of denial and words, as one text, must match. */
@@ -31,20 +34,32 @@ export function tool(name: ToolName, args: JsonObject, gives: RegExp): Step {
   return attempt(`${name} ${JSON.stringify(args)}`, async ({ inside }) => judged(await inside.call(name, args), gives));
 }
 
-/** Whatever is said to a call, it is said by a tool host that lives; the host's side shows whether it did harm. */
-export const ANSWERED = /^(ok|failed|invalid|denied)/;
+/** A denial by containment, by this rule, that says what a person could do. */
+export function deniedBy(rule: string): RegExp {
+  return new RegExp(`^denied by containment, ${rule.replaceAll(/[[\].]/g, "\\$&").replace("*", "\\d+")} \\(\\S.+\\):`);
+}
+
+/** A call that may come to anything, as long as a tool host that lives says so: the host's side shows what harm it did. */
+export function harmless(name: ToolName, args: JsonObject): Step {
+  return attempt(`${name} ${JSON.stringify(args)}`, async ({ inside }) => {
+    const summary = summaryOf(await inside.call(name, args));
+    const holds = ANSWERED.test(summary);
+    return { holds, seen: holds ? "no harm" : summary };
+  });
+}
+
+const ANSWERED = /^(ok|failed|invalid|denied)/;
 export const DONE = /^ok/;
-export const REFUSED = /^(failed|denied)/;
 
 /** The six file tools with one path. */
 export function everyTool(path: string): Step[] {
   return [
-    tool("read", { path }, ANSWERED),
-    tool("write", { path, content: "harm" }, ANSWERED),
-    tool("edit", { path, edits: [{ oldText: "canary", newText: "harm" }] }, ANSWERED),
-    tool("ls", { path }, ANSWERED),
-    tool("grep", { pattern: "canary", path }, ANSWERED),
-    tool("find", { pattern: "*", path }, ANSWERED),
+    harmless("read", { path }),
+    harmless("write", { path, content: "harm" }),
+    harmless("edit", { path, edits: [{ oldText: "canary", newText: "harm" }] }),
+    harmless("ls", { path }),
+    harmless("grep", { pattern: "canary", path }),
+    harmless("find", { pattern: "*", path }),
   ];
 }
 
@@ -61,13 +76,18 @@ export function fact(what: string, look: (arena: Arena) => Promise<unknown>, giv
   });
 }
 
-/** `ok`, `denied by RULE` or another status, then what was said. */
+/** The status, of a denial by whom, by which rule and what would allow it, then what was said. */
 export function summaryOf({ status, denial, content }: ToolResult): string {
-  return `${status}${denial ? ` by ${denial.rule}` : ""}: ${textOf(content).trim()}`;
+  const who = denial ? ` by ${denial.by}, ${denial.rule} (${denial.enable_with})` : "";
+  return `${status}${who}: ${textOf(content).trim()}`;
 }
 
 function judged(result: ToolResult, gives: RegExp): Seen {
   const summary = summaryOf(result);
   const holds = gives.test(summary);
-  return { holds, seen: holds ? (summary.split(":")[0] ?? "") : summary };
+  return { holds, seen: holds ? shortOf(result) : summary };
+}
+
+function shortOf({ status, denial }: ToolResult): string {
+  return denial ? `${status} by ${denial.rule}` : status;
 }

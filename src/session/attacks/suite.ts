@@ -39,17 +39,17 @@ export async function attackSandbox(settings: SuiteSettings, surroundings: Surro
   const attacks: AttackResult[] = [];
   for (const attack of ATTACKS) {
     signal.throwIfAborted();
-    onProgress(`${attacks.length + 1} of ${ATTACKS.length}: ${attack.id} ${attack.title}`);
+    onProgress(`${ATTACKS.length} attacks: ${attack.id} ${attack.title}`);
     attacks.push(await carryOut(attack, arena));
   }
   const { engine, sandbox } = arena.inside.box;
   const { image, imageDigest, uid } = sandbox.facts;
+  const exit_code = attacks.every(isHeld) ? EXIT.completed : EXIT.sandbox;
   const name = `${engine.isPodman ? "Podman" : "Docker"} ${engine.version}`;
-  return { engine: name, image, image_digest: imageDigest, uid, attacks, exit_code: exitCodeOf(attacks) };
+  return { engine: name, image, image_digest: imageDigest, uid, attacks, exit_code };
 }
 
-/** Pure: what could not be proved to be contained is not. */
-export function exitCodeOf(attacks: readonly Pick<AttackResult, "outcome">[]): number {
-  const holds = attacks.every(({ outcome }) => outcome === "contained" || outcome === "not_applicable");
-  return holds && attacks.length > 0 ? EXIT.completed : EXIT.sandbox;
+/** What could not be proved to be contained is not. */
+export function isHeld(result: Pick<AttackResult, "outcome"> | undefined): boolean {
+  return result?.outcome === "contained" || result?.outcome === "not_applicable";
 }
