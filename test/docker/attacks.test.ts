@@ -27,7 +27,7 @@ const USERS = [
   ...(isRoot ? [{ who: "an ordinary user", owner: { uid: 1000, gid: 1000 } }] : []),
 ];
 
-describe.each(USERS)("an attack with the rights of $who", ({ owner }) => {
+describe.each(USERS)("contains, with the rights of $who,", ({ owner }) => {
   let arena: Arena;
   beforeAll(async () => {
     arena = await openArena(owner ? { owner } : {});
@@ -36,7 +36,7 @@ describe.each(USERS)("an attack with the rights of $who", ({ owner }) => {
     await arena[Symbol.asyncDispose]();
   });
 
-  it.each(ATTACKS.map((attack) => ({ ...attack, attack })))("$id is contained: $title", async ({ attack }) => {
+  it.each(ATTACKS.map((attack) => [attack.id, attack.title, attack] as const))("%s %s", async (_id, _title, attack) => {
     const { outcome, evidence } = await carryOut(attack, arena);
     expect([isHeld({ outcome }), outcome, evidence]).toEqual([true, outcome, evidence]);
   });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { LABELS } from "../../src/sandbox/labels.ts";
 import { currentOwner } from "../../src/sandbox/owner.ts";
 import { reap } from "../../src/sandbox/reaper.ts";
-import { cli, connect, openSandbox, Place, startCli } from "../support/engine.ts";
+import { cli, connect, eventOf, openSandbox, Place, startCli } from "../support/engine.ts";
 import { call, words } from "../support/sandbox-contract.ts";
 import { baseRef } from "../support/test-image.ts";
 
@@ -14,21 +14,6 @@ const { docker } = engine;
 async function containersOf(session: string): Promise<string[]> {
   const found = await docker.listContainers({ all: true, filters: { label: [`${LABELS.session}=${session}`] } });
   return found.map(({ Id }) => Id);
-}
-
-/** Waits for the first line of `--events` that has this type. */
-function eventOf(started: ReturnType<typeof startCli>, type: string): Promise<Record<string, string>> {
-  return new Promise((resolve, reject) => {
-    started.child.stdout?.on("data", () => {
-      const line = started
-        .stdout()
-        .split("\n")
-        .slice(0, -1)
-        .find((text) => JSON.parse(text).type === type);
-      if (line) resolve(JSON.parse(line));
-    });
-    started.ended.then(({ stderr }) => reject(new Error(`ended without ${type}: ${stderr}`)), reject);
-  });
 }
 
 const SLEEPER = `- calls: [ { bash: { command: "echo begun; sleep 600" } } ]\n`;

@@ -135,3 +135,18 @@ export function startCli(
 export function cli(args: readonly string[], options: CliOptions = {}): Promise<Ended> {
   return startCli(args, options).ended;
 }
+
+/** Waits for the first line of `--events` that has this type. */
+export function eventOf(started: ReturnType<typeof startCli>, type: string): Promise<Record<string, string>> {
+  return new Promise((resolve, reject) => {
+    started.child.stdout?.on("data", () => {
+      const line = started
+        .stdout()
+        .split("\n")
+        .slice(0, -1)
+        .find((text) => JSON.parse(text).type === type);
+      if (line) resolve(JSON.parse(line));
+    });
+    started.ended.then(({ stderr }) => reject(new Error(`ended without ${type}: ${stderr}`)), reject);
+  });
+}

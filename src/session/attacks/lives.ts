@@ -10,7 +10,7 @@ import { workspaceId } from "../home.ts";
 import { imageOf } from "../policy-use.ts";
 import type { Arena } from "./arena.ts";
 import type { Attack } from "./attack.ts";
-import { control, fact, shell, summaryOf } from "./steps.ts";
+import { ALIVE, fact, summaryOf } from "./steps.ts";
 
 /** What is left of a session, and what its ending says. */
 export const LIFE_ATTACKS: Attack[] = [
@@ -18,13 +18,13 @@ export const LIFE_ATTACKS: Attack[] = [
     id: "Y-02",
     title: "The controller is killed in the middle of a command",
     seconds: 60,
-    steps: () => [fact("what runs on", killedController, /^nothing, and the next start removed the container$/)],
+    steps: () => [ALIVE, fact("what runs on", killedController, /^nothing, and the next start removed the container$/)],
   },
   {
     id: "Y-06",
     title: "Sessions at once see or end each other",
     seconds: 60,
-    steps: () => [fact("five sessions at once", atOnce, /^each alone, and gone at the end$/)],
+    steps: () => [ALIVE, fact("five sessions at once", atOnce, /^each alone, and gone at the end$/)],
   },
   {
     id: "Y-12",
@@ -34,7 +34,7 @@ export const LIFE_ATTACKS: Attack[] = [
       fact("killed by itself", endingOf("kill -9 $$"), /^failed 137 SIGKILL$/),
       fact("ended by SIGTERM", endingOf("kill -TERM $$"), /^failed 143 SIGTERM$/),
       fact("a time limit", endingOf(RUNTIME_PATHS.idlePath, 0.5), /^timed_out - -$/),
-      control(shell("echo alive", /^ok: alive$/)),
+      ALIVE,
     ],
   },
 ];

@@ -1,7 +1,7 @@
 import { networkInterfaces } from "node:os";
 import { socketAddress, unixAddress } from "./addresses.ts";
 import type { Attack, Step } from "./attack.ts";
-import { calls, control, DONE, fact, shell } from "./steps.ts";
+import { ALIVE, calls, control, fact, shell } from "./steps.ts";
 
 const NO_WAY = "ENETUNREACH EHOSTUNREACH EADDRNOTAVAIL";
 const NOBODY = "ECONNREFUSED ENETUNREACH EADDRNOTAVAIL";
@@ -128,7 +128,7 @@ export const NETWORK_ATTACKS: Attack[] = [
     steps: ({ scene }) => [
       ANSWERS,
       calls("ECONNREFUSED", `own socket 1 1 0; own connect $1 ${unixAddress(`\0${scene.listeners.abstractName}`)}`),
-      control(shell("echo alive", DONE)),
+      ALIVE,
     ],
   },
 ];

@@ -125,6 +125,7 @@ function linkAttacks(): Attack[] {
       title: "A link out of the workspace: read, write, mkdir, rename, unlink, chmod through it",
       steps: () => [
         READS,
+        control(calls("ok", "own readlinkat -100 =links/FS-04/file %0000000000000000 8")),
         calls(
           NOT_THERE,
           "own openat -100 =links/FS-04/file 1",

@@ -3,7 +3,7 @@ import { RUNTIME_PATHS } from "../../sandbox/images/runtime-paths.ts";
 import { STATE_DIR } from "../../sandbox/places.ts";
 import type { Arena } from "./arena.ts";
 import type { Attack } from "./attack.ts";
-import { calls, control, DONE, fact, shell } from "./steps.ts";
+import { ALIVE, calls, control, DONE, fact, shell } from "./steps.ts";
 
 const { attemptPath, probePath, idlePath } = RUNTIME_PATHS;
 
@@ -46,6 +46,7 @@ export const PROCESS_ATTACKS: Attack[] = [
     id: "P-04",
     title: "A capability, a new privilege, a process without the filter",
     steps: () => [
+      ALIVE,
       shell(
         statusFields("Cap*|NoNewPrivs*|Seccomp:*"),
         new RegExp(`^ok: ${NO_CAPABILITY.join("\n")}\nNoNewPrivs: 1\nSeccomp: 2$`),
@@ -79,6 +80,7 @@ export const PROCESS_ATTACKS: Attack[] = [
     id: "P-15",
     title: "A program that is in memory only: it runs, and has no more than any other",
     steps: () => [
+      ALIVE,
       shell(
         `${attemptPath} --from-memory 'own getpid' 'own mount' 'own ptrace' 'own openat -100 =/usr/x 0101 0600'`,
         /^ok: ok\nEPERM\nEPERM\n(EROFS|EACCES)$/,
@@ -90,7 +92,7 @@ export const PROCESS_ATTACKS: Attack[] = [
     id: "P-18",
     title: "A core dump, with what was in memory, or a program of the host run for one",
     steps: () => [
-      control(shell("echo alive", DONE)),
+      ALIVE,
       calls("EPERM", "own prlimit64 0 4 %ffffffffffffffffffffffffffffffff 0"),
       shell(
         "while read -r line; do case $line in *core*) echo $line;; esac; done </proc/self/limits",
@@ -114,6 +116,7 @@ export const PROCESS_ATTACKS: Attack[] = [
     title: "A process that stays when its command is over, unseen",
     alone: {},
     steps: () => [
+      ALIVE,
       shell(`${idlePath} & echo begun`, /^ok: begun.*job \d+ goes on in the background/s, "named as a job"),
     ],
   },
@@ -137,13 +140,14 @@ export const PROCESS_ATTACKS: Attack[] = [
     steps: () => [
       control(shell("exit 41", /^failed/)),
       fact("the exit code of a command that prints another", forgedExit, /^failed 42$/),
-      control(shell("echo alive", /^ok: alive$/)),
+      ALIVE,
     ],
   },
   {
     id: "P-41",
     title: "Frames written through `/proc/PID/fd/1` of the tool host",
     steps: () => [
+      ALIVE,
       shell(
         `${probePath} /proc/$PPID/fd/0 /proc/$PPID/fd/1 /proc/$PPID/fd/2 /proc/1/fd/1`,
         /^ok: self$/,
@@ -155,6 +159,7 @@ export const PROCESS_ATTACKS: Attack[] = [
     id: "P-42",
     title: "The tool host's memory through `/proc/PID/mem`",
     steps: () => [
+      ALIVE,
       shell(
         `${probePath} /proc/$PPID/mem /proc/$PPID/maps /proc/$PPID/environ`,
         /^ok: self$/,

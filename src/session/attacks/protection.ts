@@ -7,7 +7,7 @@ import { RUNTIME_ROOT } from "../../sandbox/places.ts";
 import type { Arena } from "./arena.ts";
 import type { Attack, Step } from "./attack.ts";
 import { digestOf } from "./digest.ts";
-import { attempt, calls, control, DONE, deniedBy, fact, harmless, tool } from "./steps.ts";
+import { ALIVE, attempt, calls, control, DONE, deniedBy, fact, harmless, tool } from "./steps.ts";
 
 const REFUSED = /^WORKSPACE_REFUSED$/;
 const BUSY = "EBUSY EXDEV EROFS";
@@ -119,7 +119,10 @@ export const PROTECTION_ATTACKS: Attack[] = [
     id: "FS-41",
     title: "What protects a workspace leaves something behind in it",
     seconds: 60,
-    steps: (arena) => [fact("the workspace after a session is as before", () => ghosts(arena), /^nothing$/)],
+    steps: (arena) => [
+      control(openingWith(arena, undefined, /^opened$/)),
+      fact("the workspace after a session is as before", () => ghosts(arena), /^nothing$/),
+    ],
   },
   {
     id: "FS-42",
@@ -202,7 +205,7 @@ export const PROTECTION_ATTACKS: Attack[] = [
   {
     id: "FS-52",
     title: "Another session's workspace",
-    steps: (arena) => [attempt("the neighbour's secret is read", () => readNeighbour(arena))],
+    steps: (arena) => [ALIVE, attempt("the neighbour's secret is read", () => readNeighbour(arena))],
   },
 ];
 

@@ -4,11 +4,10 @@ import { pidsLimit } from "../../sandbox/container-spec.ts";
 import { RUNTIME_PATHS } from "../../sandbox/images/runtime-paths.ts";
 import type { Arena } from "./arena.ts";
 import type { Attack } from "./attack.ts";
-import { calls, control, fact, shell } from "./steps.ts";
+import { ALIVE, calls, control, fact, shell } from "./steps.ts";
 
 const { attemptPath, idlePath } = RUNTIME_PATHS;
 const MIB = 1024 ** 2;
-const ALIVE = control(shell("echo alive", /^ok: alive$/));
 const GOES_ON = shell("echo next", /^ok: next/, "the next command runs");
 
 /** Ways to take all of something. Small limits keep the machine of whoever tries them out of it. */

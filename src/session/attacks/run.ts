@@ -2,10 +2,10 @@ import { toGloveboxError } from "../../core/errors.ts";
 import { clip } from "../../core/truncate.ts";
 import { visibleLine } from "../../core/visible.ts";
 import type { Arena } from "./arena.ts";
-import type { Attack, AttackOutcome, AttackResult, Step } from "./attack.ts";
+import type { Attack, AttackOutcome, AttackResult, Seen, Step } from "./attack.ts";
 
 const SECONDS = 30;
-const MAX_EVIDENCE = 160;
+const MAX_EVIDENCE = 240;
 
 /** Carries out one attack and judges it. Never rejects: what cannot be tried is not contained. */
 export async function carryOut(attack: Attack, arena: Arena): Promise<AttackResult> {
@@ -48,29 +48,27 @@ async function inSandboxOfItsOwn(attack: Attack, arena: Arena): Promise<Verdict>
 
 async function play(attack: Attack, arena: Arena): Promise<Verdict> {
   const before = await arena.scene.state();
-  const seen: string[] = [];
-  const failed: { step: Step; seen: string }[] = [];
-  for (const step of attack.steps(arena)) {
-    const { holds, seen: met } = await step.act(arena);
-    if (!holds) failed.push({ step, seen: met });
-    else if (!step.isControl) seen.push(met);
-  }
-  return verdictOf(await arena.scene.harm(before), failed, seen);
+  const done: DoneStep[] = [];
+  for (const { isControl, what, act } of attack.steps(arena)) done.push({ isControl, what, ...(await act(arena)) });
+  return verdictOf(await arena.scene.harm(before), done);
 }
 
-/** Pure. Harm counts before all else; a control that failed makes every refusal beside it meaningless. */
-export function verdictOf(
-  harm: readonly string[],
-  failed: readonly { step: Pick<Step, "isControl" | "what">; seen: string }[],
-  seen: readonly string[],
-): Verdict {
+export type DoneStep = Pick<Step, "isControl" | "what"> & Seen;
+
+/**
+ * Pure. Harm counts before all else; a control that failed, or that there is none, makes every refusal beside it
+ * meaningless.
+ */
+export function verdictOf(harm: readonly string[], steps: readonly DoneStep[]): Verdict {
   if (harm.length > 0) return { outcome: "not_contained", evidence: harm.join("; ") };
-  const control = failed.find(({ step }) => step.isControl);
-  if (control) return { outcome: "not_proved", evidence: `control failed: ${control.step.what}: ${control.seen}` };
-  const [wrong] = failed;
-  if (wrong) return { outcome: "not_contained", evidence: `${wrong.step.what}: ${wrong.seen}` };
-  if (seen.length === 0) return { outcome: "not_proved", evidence: "nothing was tried" };
-  return { outcome: "contained", evidence: counted(seen) };
+  const controls = steps.filter(({ isControl }) => isControl);
+  const attempts = steps.filter(({ isControl }) => !isControl);
+  if (controls.length === 0 || attempts.length === 0) return { outcome: "not_proved", evidence: "nothing was tried" };
+  const failed = controls.find(({ holds }) => !holds);
+  if (failed) return { outcome: "not_proved", evidence: `control failed: ${failed.what}: ${failed.seen}` };
+  const wrong = attempts.find(({ holds }) => !holds);
+  if (wrong) return { outcome: "not_contained", evidence: `${wrong.what}: ${wrong.seen}` };
+  return { outcome: "contained", evidence: counted(attempts.map(({ seen }) => seen)) };
 }
 
 /** `EPERM ×3, failed`. */

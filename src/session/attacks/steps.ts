@@ -13,7 +13,7 @@ export function control(step: Step): Step {
 /** Lines of system calls, each of which must come to one of the outcomes that `gives` lists: `EPERM ENOSYS`. */
 export function calls(gives: string, ...lines: string[]): Step {
   const expected = gives.split(" ");
-  return attempt(lines.join(", "), async ({ inside }) => {
+  return attempt(lines.length === 1 ? "a system call" : `${lines.length} system calls`, async ({ inside }) => {
     const outcomes = await inside.attempt(lines);
     const wrong = outcomes.findIndex((outcome) => !expected.includes(outcome) && outcome !== "absent");
     if (wrong >= 0) return { holds: false, seen: `\`${lines[wrong]}\` gave ${outcomes[wrong]}` };
@@ -28,6 +28,9 @@ export function shell(command: string, gives: RegExp, means?: string): Step {
     return { holds, seen: holds && means !== undefined ? means : seen };
   });
 }
+
+/** The plainest control: commands run. */
+export const ALIVE = control(shell("echo alive", /^ok: alive$/));
 
 /** A tool call whose status, rule of denial and words, as one text, must match. */
 export function tool(name: ToolName, args: JsonObject, gives: RegExp): Step {
