@@ -8,7 +8,7 @@ import { chooseModel, MODEL_KEYS } from "../model/choose.ts";
 import { droppedWords } from "../policy/dropped.ts";
 import { BUILT_IN_POLICY, type Policy } from "../policy/policy.ts";
 import { connectEngine, type Engine } from "../sandbox/engine/engine.ts";
-import { findImages } from "../sandbox/images/images.ts";
+import { ensureImages } from "../sandbox/images/images.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
 import { furnish } from "./furnish.ts";
@@ -119,21 +119,14 @@ function engineFinding(engine: Engine): Finding {
   return fine("engine", facts.join(", "));
 }
 
-async function examineImages(engine: Engine, { packageRoot, home }: Surroundings): Promise<Finding[]> {
+async function examineImages(engine: Engine, { env, packageRoot, home }: Surroundings): Promise<Finding[]> {
   try {
-    const found = await findImages(engine, { packageRoot, cacheDir: home.cache, version: VERSION });
-    return [
-      found.base ? fine("base image", found.base.ref) : unbuilt("base image"),
-      found.runtime ? fine("runtime volume", found.runtime.volume) : unbuilt("runtime volume"),
-    ];
+    const inputs = { packageRoot, cacheDir: home.cache, version: VERSION };
+    const { base, runtime } = await ensureImages(engine, inputs, { env, build: false });
+    return [fine("base image", base.ref), fine("runtime volume", runtime.volume)];
   } catch (error) {
     return [problem("images", error)];
   }
-}
-
-function unbuilt(subject: string): Finding {
-  const hint = "`glovebox image build`; a run builds it by itself, too";
-  return { subject, status: "problem", detail: "has not been built", hint };
 }
 
 async function tryOut(surroundings: Surroundings, policy: Policy, options: Options): Promise<Finding[]> {

@@ -3,12 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Secrets } from "../../src/core/secrets.ts";
 import { BUILT_IN_POLICY } from "../../src/policy/policy.ts";
 import { Arena, type ArenaOptions } from "../../src/session/attacks/arena.ts";
-import type { AttackResult } from "../../src/session/attacks/attack.ts";
+import type { AttackOutcome, AttackResult } from "../../src/session/attacks/attack.ts";
 import { ATTACKS } from "../../src/session/attacks/catalogue.ts";
 import { carryOut } from "../../src/session/attacks/run.ts";
 import { isHeld } from "../../src/session/attacks/suite.ts";
 import { surroundingsOf } from "../../src/session/surroundings.ts";
-import { cli, engineGroup, Place } from "../support/engine.ts";
+import { cli, connect, engineGroup, Place } from "../support/engine.ts";
+import { baseRef, buildTestImage, removeTestImage } from "../support/test-image.ts";
 import { openWeak } from "../support/weak-sandbox.ts";
 
 function openArena(options: Partial<ArenaOptions> = {}): Promise<Arena> {
@@ -42,8 +43,32 @@ describe.each(USERS)("contains, with the rights of $who,", ({ owner }) => {
   });
 });
 
+/** Nothing but a shell and the libraries it needs. */
+const ONLY_A_SHELL = (base: string): string => `FROM ${base} AS base
+RUN mkdir -p /o/bin && cp /bin/dash /o/bin/sh && \\
+  for f in $(ldd /bin/dash | grep -o '/[^ ]*'); do mkdir -p /o$(dirname $f) && cp -L $f /o$f; done
+FROM scratch
+COPY --from=base /o /
+`;
+
+describe("an image that has nothing but a shell", () => {
+  it("is attacked by programs of glovebox's own", async () => {
+    const engine = await connect();
+    const image = await buildTestImage(engine.docker, "glovebox-test/only-sh:1", ONLY_A_SHELL(baseRef(engine)));
+    try {
+      await using arena = await openArena({ policy: { ...BUILT_IN_POLICY, image } });
+      const ids = ATTACKS.filter(({ id, seconds, alone }) => (!alone && !seconds) || id === "P-31").map(({ id }) => id);
+      const verdicts = await verdictsIn(arena, ids);
+      expect(verdicts.filter(([, outcome]) => !isHeld({ outcome }))).toEqual([]);
+      expect(verdicts.length).toBeGreaterThan(60);
+    } finally {
+      await removeTestImage(engine.docker, image);
+    }
+  });
+});
+
 /** The verdicts of some attacks, by id. */
-async function verdictsIn(arena: Arena, ids: readonly string[]): Promise<[id: string, outcome: string][]> {
+async function verdictsIn(arena: Arena, ids: readonly string[]): Promise<[id: string, outcome: AttackOutcome][]> {
   const results: AttackResult[] = [];
   for (const attack of ATTACKS.filter(({ id }) => ids.includes(id))) results.push(await carryOut(attack, arena));
   return results.map(({ id, outcome }) => [id, outcome]);

@@ -91,5 +91,8 @@ async function enter(options: ArenaOptions, { scene, policy, root }: Place): Pro
     { workspace, policy, build: false, onProgress, onReaped: () => undefined, signal },
     { ...surroundings, env },
   );
-  return new Inside(box, call, (text) => scene.hear(text));
+  const inside = new Inside(box, call, (text) => scene.hear(text));
+  // The first result of an image without bash says so, beside what the command printed.
+  await inside.shell("true");
+  return inside;
 }

@@ -82,7 +82,7 @@ export const PROCESS_ATTACKS: Attack[] = [
     steps: () => [
       ALIVE,
       shell(
-        `${attemptPath} --from-memory 'own getpid' 'own mount' 'own ptrace' 'own openat -100 =/usr/x 0101 0600'`,
+        `${attemptPath} --from-memory 'own getpid' 'own mount' 'own ptrace' 'own openat -100 =/opt/glovebox/x 0101 0600'`,
         /^ok: ok\nEPERM\nEPERM\n(EROFS|EACCES)$/,
         "runs, and is refused the same",
       ),

@@ -30,7 +30,7 @@ export function shell(command: string, gives: RegExp, means?: string): Step {
 }
 
 /** The plainest control: commands run. */
-export const ALIVE = control(shell("echo alive", /^ok: alive$/));
+export const ALIVE = control(shell("echo alive", /^ok: alive\b/));
 
 /** A tool call whose status, rule of denial and words, as one text, must match. */
 export function tool(name: ToolName, args: JsonObject, gives: RegExp): Step {
