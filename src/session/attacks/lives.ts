@@ -6,6 +6,7 @@ import type { Engine } from "../../sandbox/engine/engine.ts";
 import { RUNTIME_PATHS } from "../../sandbox/images/runtime-paths.ts";
 import { LABELS } from "../../sandbox/labels.ts";
 import { reap } from "../../sandbox/reaper.ts";
+import { furnish } from "../furnish.ts";
 import { workspaceId } from "../home.ts";
 import { imageOf } from "../policy-use.ts";
 import type { Arena } from "./arena.ts";
@@ -48,6 +49,8 @@ function endingOf(command: string, seconds?: number) {
 
 async function killedController(arena: Arena): Promise<string> {
   const root = await arena.scene.neighbour("y02", arena.user);
+  const { policy } = arena;
+  await furnish(root, { ...policy, readonly: policy.readonly.filter(({ rule }) => !rule.startsWith("attack/")) });
   const controller = await startController(arena, root);
   const { docker } = arena.inside.box.engine;
   try {

@@ -100,11 +100,14 @@ export const NETWORK_ATTACKS: Attack[] = [
   {
     id: "C-02",
     title: "The environment of the controller",
-    steps: () => [
-      control(shell("echo $HOME", /^ok: \/home\/glovebox/)),
-      shell("set", /^ok(?!.*GLOVEBOX_ATTACK)/s, "not in it"),
-      shell("export -p", /^ok(?!.*(GLOVEBOX_ATTACK|SSH_AUTH_SOCK|DOCKER_HOST))/s, "not in it"),
-    ],
+    steps: ({ policy }) => {
+      const given = [...policy.env.pass, ...policy.env.set].map(({ value }) => value.split("=")[0]);
+      const names = ["GLOVEBOX_ATTACK_SECRET", ...OWN_VARIABLES.filter((name) => !given.includes(name))];
+      return [
+        control(shell("echo $HOME", /^ok: \/home\/glovebox/)),
+        shell("export -p", new RegExp(`^ok(?!.*(${names.join("|")})=)`, "s"), "not in it"),
+      ];
+    },
   },
   {
     id: "P-03",
@@ -132,6 +135,9 @@ export const NETWORK_ATTACKS: Attack[] = [
     ],
   },
 ];
+
+/** Variables that lead to agents and accounts of the person. */
+const OWN_VARIABLES = ["SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DOCKER_HOST", "KUBECONFIG", "AWS_PROFILE", "NETRC"];
 
 const ENGINE_SOCKETS = [
   "/var/run/docker.sock",

@@ -37,7 +37,7 @@ export const RESOURCE_ATTACKS: Attack[] = [
   {
     id: "P-32",
     title: "A command that takes every processor",
-    alone: { cpus: 0.5 },
+    alone: { cpus: 0.25 },
     steps: () => [ALIVE, fact("processor time it got", processorTime, /^within the limit/)],
   },
   {
@@ -89,6 +89,8 @@ export const RESOURCE_ATTACKS: Attack[] = [
         ALIVE,
         shell("kill -9 $PPID; sleep 5", /^lost: .*ended the tool host/, "lost"),
         GOES_ON,
+        shell("kill -9 -1; sleep 5", /^lost: .*ended the tool host/, "lost"),
+        GOES_ON,
         control(fact("the container", async () => inside.box.sandbox.facts.containerId === containerId, /^true$/)),
       ];
     },
@@ -114,7 +116,7 @@ async function leftProcesses({ inside }: Arena): Promise<string> {
 
 /** How many of a command's processes outlive its time limit, of how many there were. */
 async function leftAtLimit(arena: Arena, command: string): Promise<string> {
-  const ending = arena.inside.shell(command, 1.5);
+  const ending = arena.inside.shell(command, 2);
   await wait(900);
   const during = (await arena.inside.processes()).length - OWN_PROCESSES;
   const { status } = await ending;
@@ -123,14 +125,19 @@ async function leftAtLimit(arena: Arena, command: string): Promise<string> {
   return left === "none left" ? `none of ${during}` : `${left} of ${during}`;
 }
 
+/** A busy machine gives less than the limit by itself, so what the engine was told counts too. */
 async function processorTime({ inside }: Arena): Promise<string> {
+  const { engine, plan, sandbox } = inside.box;
+  const { HostConfig } = await engine.docker.getContainer(sandbox.facts.containerId).inspect();
+  const { NanoCpus = 0, CpuQuota = 0, CpuPeriod = 1 } = HostConfig;
+  const set = NanoCpus > 0 ? NanoCpus / 1e9 : CpuQuota / CpuPeriod;
   const { details } = await inside.shell("(while :; do :; done) & (while :; do :; done) & while :; do :; done", 2);
   const { cpu_seconds: used, duration_ms: duration } = details;
   if (used === undefined || duration === undefined) return "was not measured";
   const share = used / (duration / 1000);
-  const limit = inside.box.plan.spec.limits.cpus;
-  const words = `${share.toFixed(2)} of ${limit} processors`;
-  return used > 0.1 && share <= limit * 1.3 ? `within the limit: ${words}` : words;
+  const limit = plan.spec.limits.cpus;
+  const words = `${share.toFixed(2)} of ${set} processors`;
+  return used > 0.1 && set === limit && share <= limit * 1.3 ? `within the limit: ${words}` : words;
 }
 
 /** One write of untouched memory, which costs the container none. */
