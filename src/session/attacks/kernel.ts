@@ -147,7 +147,7 @@ const OWN_CONVENTION: Attack[] = Object.entries(KERNEL_CALLS).map(([id, { title,
   title,
   steps: () => [
     ...(id === "FS-46" ? [FILE] : []),
-    ...works.map((call) => control(calls(call.gives, lineOf("own", call)))),
+    ...grouped(works).map(([gives, list]) => control(calls(gives, ...list.map((call) => lineOf("own", call))))),
     ...grouped(refused).map(([gives, lines]) => calls(gives, ...lines.map((call) => lineOf("own", call)))),
     ...(id === "FS-46" ? LEFT_FOR_THE_HOST : []),
   ],

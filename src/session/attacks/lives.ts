@@ -11,6 +11,7 @@ import { workspaceId } from "../home.ts";
 import { imageOf } from "../policy-use.ts";
 import type { Arena } from "./arena.ts";
 import type { Attack } from "./attack.ts";
+import { digestOf } from "./digest.ts";
 import { ALIVE, fact, summaryOf } from "./steps.ts";
 
 /** What is left of a session, and what its ending says. */
@@ -51,6 +52,7 @@ async function killedController(arena: Arena): Promise<string> {
   const root = await arena.scene.neighbour("y02", arena.user);
   const { policy } = arena;
   await furnish(root, { ...policy, readonly: policy.readonly.filter(({ rule }) => !rule.startsWith("attack/")) });
+  const before = await digestOf(root);
   const controller = await startController(arena, root);
   const { docker } = arena.inside.box.engine;
   try {
@@ -62,7 +64,9 @@ async function killedController(arena: Arena): Promise<string> {
     if (!(await until(isIdle))) return `${await countIn(docker, id)} processes in its container`;
     await reap(docker);
     const left = await containersOf(docker, root);
-    return left.length === 0 ? "nothing, and the next start removed the container" : "its container";
+    if (left.length > 0) return "its container";
+    const ghost = (await digestOf(root)).find((line) => !before.includes(line));
+    return ghost ?? "nothing, and the next start removed the container";
   } finally {
     controller.kill("SIGKILL");
   }

@@ -10,7 +10,7 @@ import { Listeners } from "./listeners.ts";
 export type Owner = { uid: number; gid: number };
 
 /** What is protected in the workspace: the built-in list, and these by rules of the suite's own. */
-export const PROTECTED = [".git", ".glovebox", ".github", "a/b/c.yml"] as const;
+const PROTECTED = [".git", ".glovebox", ".github", "a/b/c.yml"] as const;
 const OWN_RULES = [".github", "a/b/c.yml"];
 
 const FILES: Record<string, string> = {
@@ -57,9 +57,14 @@ export class Scene implements AsyncDisposable {
     const folder = await mkdtemp(join(await realpath(tmpdir()), "glovebox-attack-"));
     await chmod(folder, 0o755);
     const scene = new Scene(folder, await Listeners.open());
-    await scene.#plant(policy);
-    if (owner) await giveTo(scene.workspace, owner);
-    return scene;
+    try {
+      await scene.#plant(policy);
+      if (owner) await giveTo(scene.workspace, owner);
+      return scene;
+    } catch (error) {
+      await scene[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /** The folder outside that the attack `id` is after, with `canary.txt` in it. */

@@ -10,14 +10,18 @@ export function control(step: Step): Step {
   return { ...step, isControl: true };
 }
 
-/** Lines of system calls, each of which must come to one of the outcomes that `gives` lists: `EPERM ENOSYS`. */
+/**
+ * Lines of system calls, each of which must come to one of the outcomes that `gives` lists: `EPERM ENOSYS`. A call may
+ * be absent on this processor, but not all of them.
+ */
 export function calls(gives: string, ...lines: string[]): Step {
   const expected = gives.split(" ");
   return attempt(lines.length === 1 ? "a system call" : `${lines.length} system calls`, async ({ inside }) => {
     const outcomes = await inside.attempt(lines);
-    const wrong = outcomes.findIndex((outcome) => !expected.includes(outcome) && outcome !== "absent");
+    const there = outcomes.filter((outcome) => outcome !== "absent");
+    const wrong = outcomes.findIndex((outcome) => outcome !== "absent" && !expected.includes(outcome));
     if (wrong >= 0) return { holds: false, seen: `\`${lines[wrong]}\` gave ${outcomes[wrong]}` };
-    return { holds: true, seen: [...new Set(outcomes)].join(" ") };
+    return { holds: there.length > 0, seen: [...new Set(there)].join(" ") || "none of them exists here" };
   });
 }
 
@@ -32,7 +36,7 @@ export function shell(command: string, gives: RegExp, means?: string): Step {
 /** The plainest control: commands run. */
 export const ALIVE = control(shell("echo alive", /^ok: alive\b/));
 
-/** A tool call whose status, rule of denial and words, as one text, must match. */
+/** A tool call that must match in status, denial and words, as {@link summaryOf} puts them together. */
 export function tool(name: ToolName, args: JsonObject, gives: RegExp): Step {
   return attempt(`${name} ${JSON.stringify(args)}`, async ({ inside }) => judged(await inside.call(name, args), gives));
 }
@@ -66,12 +70,12 @@ export function everyTool(path: string): Step[] {
   ];
 }
 
-/** Anything else, done from the host: gives what is wrong, or what was seen. */
+/** Anything else: `act` says whether it met what it should have. */
 export function attempt(what: string, act: (arena: Arena) => Promise<Seen>): Step {
   return { isControl: false, what, act };
 }
 
-/** A fact that must be so, in words that say it. */
+/** Something looked at, mostly from the host, of which the words must match. */
 export function fact(what: string, look: (arena: Arena) => Promise<unknown>, gives: RegExp): Step {
   return attempt(what, async (arena) => {
     const seen = String(await look(arena));
