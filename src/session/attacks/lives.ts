@@ -102,14 +102,13 @@ async function containersOf(docker: Engine["docker"], root: string): Promise<str
   return (await docker.listContainers({ all: true, filters: { label } })).map(({ Id }) => Id);
 }
 
+/** Processes of a container; the engine may name none of one that is just coming up or going away. */
 async function countIn(docker: Engine["docker"], id: string): Promise<number> {
-  return docker
+  const listed: { Processes: string[][] | null } | undefined = await docker
     .getContainer(id)
     .top()
-    .then(
-      ({ Processes }: { Processes: string[][] }) => Processes.length,
-      () => 0,
-    );
+    .catch(() => undefined);
+  return listed?.Processes?.length ?? 0;
 }
 
 async function until<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {

@@ -7,13 +7,13 @@ import type { Attack, AttackOutcome, AttackResult, Seen, Step } from "./attack.t
 const SECONDS = 30;
 const MAX_EVIDENCE = 240;
 
-/** Carries out one attack and judges it. Never rejects: what cannot be tried is not contained. */
+/** Carries out one attack and judges it. Never rejects: what could not be tried is not proved. */
 export async function carryOut(attack: Attack, arena: Arena): Promise<AttackResult> {
   const { id, title } = attack;
   const startedAt = performance.now();
   const { outcome, evidence } = await inTime(attack, arena).catch((error: unknown) => ({
-    outcome: "not_contained" as const,
-    evidence: toGloveboxError(error).message,
+    outcome: "not_proved" as const,
+    evidence: `could not be tried: ${toGloveboxError(error).message}`,
   }));
   const ms = Math.round(performance.now() - startedAt);
   return { id, title, outcome, evidence: clip(visibleLine(evidence), MAX_EVIDENCE), ms };
