@@ -12,9 +12,15 @@ mkdir -p "$root/bin" "$root/lib" "$root/libexec/git-core" "$root/share/git-core/
 cp /usr/local/bin/node "$root/host/gbx-h"
 cp /usr/bin/rg "$root/bin/rg"
 cp /usr/bin/git "$root/bin/git"
-for name in idle probe; do
-  gcc -O2 -static -s -o "$root/bin/$name" "/tmp/$name.c"
+cd /tmp
+# The names of all system calls; those of 32-bit x86 with their numbers, and none where there is no such convention.
+gcc -E -dM -include sys/syscall.h -x c /dev/null | sed -n 's/^#define SYS_\([a-z0-9_]*\) .*/{"\1", SYS_\1},/p' >calls-own.h
+gcc -E -dM -include asm/unistd_32.h -x c /dev/null 2>/dev/null |
+  sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$/{"\1", \2},/p' >calls-i386.h
+for name in idle probe attempt; do
+  gcc -O2 -static -s -o "$root/bin/$name" "$name.c"
 done
+cd /
 
 # git finds its helpers by name; nearly all are git itself. Those for networks and scripts are left out.
 for helper in /usr/lib/git-core/git-*; do
@@ -50,4 +56,5 @@ chmod 0111 "$root/host/gbx-h"
 # What was built must run from here.
 "$root/host/gbx-h" -e 'require("node:zlib").gzipSync("x")'
 "$root/bin/rg" --version
+"$root/bin/attempt" "own getpid"
 "$root/bin/git" --version

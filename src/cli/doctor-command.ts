@@ -5,11 +5,15 @@ import type { Io } from "./io.ts";
 import { type Paint, paintFor, type Style } from "./paint.ts";
 import { watched } from "./watch.ts";
 
+type DoctorFlags = { policy?: string; image?: string; json?: boolean };
+
 /** `glovebox doctor`. */
-export function doctorCommand(flags: { json?: boolean }, io: Io): Promise<number> {
+export function doctorCommand(flags: DoctorFlags, io: Io): Promise<number> {
   return watched(io, async ({ out, screen, view, interruption }) => {
     screen.begin("examining");
     const { findings, exitCode } = await examine(surroundingsOf(io.env, io.secrets, io), {
+      policy: flags.policy,
+      image: flags.image,
       onProgress: (words) => view.progress(words),
       signal: interruption.signal,
     });

@@ -95,6 +95,15 @@ The command gets the same container, user and environment as an agent's commands
 passed on as it is. Exits with the command's exit code, 127 when it is not found.
 `;
 
+const DOCTOR_HELP = `
+Examples:
+  glovebox doctor
+  glovebox doctor --attack --image node:22
+
+--attack opens sandboxes on a scratch folder and tries, from inside, what a hostile program would; it takes about a
+minute. Exit codes: 0 all contained, 5 not, or no sandbox.
+`;
+
 function addRun(program: Command, state: State): void {
   quieten(program.command("run"), state)
     .description("give the agent one task and wait for the end")
@@ -157,10 +166,16 @@ function addSessions(program: Command, state: State): void {
 function addMaintenance(program: Command, state: State): void {
   quieten(program.command("doctor"), state)
     .description("check that everything is here and that the sandbox holds")
+    .option("--attack", "try to break out of it: the whole attack suite, against your own engine, image and policy")
+    .option("--policy <file>", "a policy file or a preset, in place of your own")
+    .option("--image <ref>", "the image to work in (default: glovebox/base)")
     .option("--json", "as one object")
+    .addHelpText("after", DOCTOR_HELP)
     .action(async (flags) => {
-      const { doctorCommand } = await import("./doctor-command.ts");
-      state.exitCode = await doctorCommand(flags, state.io);
+      const command = flags.attack
+        ? (await import("./attack-command.ts")).attackCommand
+        : (await import("./doctor-command.ts")).doctorCommand;
+      state.exitCode = await command(flags, state.io);
     });
   quieten(program.command("gc"), state)
     .description("remove what crashed runs left")

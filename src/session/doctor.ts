@@ -2,17 +2,19 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EXIT, GloveboxError, toGloveboxError } from "../core/errors.ts";
-import { shortId, uuidv7 } from "../core/ids.ts";
+import { shortId } from "../core/ids.ts";
 import { VERSION } from "../core/version.ts";
 import { chooseModel, MODEL_KEYS } from "../model/choose.ts";
-import { BUILT_IN_POLICY } from "../policy/policy.ts";
+import { droppedWords } from "../policy/dropped.ts";
+import { BUILT_IN_POLICY, type Policy } from "../policy/policy.ts";
 import { connectEngine, type Engine } from "../sandbox/engine/engine.ts";
-import { findImages } from "../sandbox/images/images.ts";
-import { planMounts } from "../workspace/plan-mounts.ts";
+import { ensureImages } from "../sandbox/images/images.ts";
+import type { Reaped } from "../sandbox/reaper.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
-import { dockerProvider } from "./docker-provider.ts";
-import { workspaceId } from "./home.ts";
-import { containerChoices } from "./policy-use.ts";
+import { furnish } from "./furnish.ts";
+import { openPlainSandbox } from "./plain-sandbox.ts";
+import type { PolicyRequest } from "./policy.ts";
+import { policyHere } from "./policy-here.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** One thing that was looked at. `hint` says what to do about anything but `ok`. */
@@ -29,14 +31,41 @@ export type Examination = {
   exitCode: number;
 };
 
-type Options = { onProgress: (words: string) => void; signal: AbortSignal };
+/** Policy and image as of a run in the current folder. */
+type Options = Pick<PolicyRequest, "policy" | "image"> & { onProgress: (words: string) => void; signal: AbortSignal };
 
-/** Looks at all that a run needs, a real sandbox in an empty folder included. Builds nothing, leaves nothing behind. */
+/**
+ * Looks at all that a run in the current folder needs, a real sandbox in a scratch folder included. Builds nothing,
+ * leaves nothing behind.
+ */
 export async function examine(surroundings: Surroundings, options: Options): Promise<Examination> {
-  const setup = [nodeVersion(), await homeFolder(surroundings)];
-  const sandbox = await examineSandbox(surroundings, options);
+  const rules = await examinePolicy(surroundings, options);
+  const setup = [nodeVersion(), await homeFolder(surroundings), ...rules.findings];
+  const sandbox = await examineSandbox(surroundings, rules.policy, options);
   const findings = [...setup, ...sandbox, await model(surroundings)];
   return { findings, exitCode: exitCodeOf(setup, sandbox) };
+}
+
+/** Without a policy that can be read, the built-in one shows what engine and images are worth. */
+async function examinePolicy(
+  surroundings: Surroundings,
+  options: Options,
+): Promise<{ findings: Finding[]; policy: Policy }> {
+  try {
+    const { policy, facts } = await policyHere(options, surroundings);
+    const files = facts.sources.map(({ layer, file }) => `${layer}: ${file}`).join(", ");
+    const dropped = facts.dropped.map(
+      (item): Finding => ({
+        subject: "policy",
+        status: "warning",
+        detail: `dropped ${droppedWords(item)}`,
+        hint: null,
+      }),
+    );
+    return { findings: [fine("policy", files || "built-in"), ...dropped], policy };
+  } catch (error) {
+    return { findings: [problem("policy", error)], policy: BUILT_IN_POLICY };
+  }
 }
 
 function exitCodeOf(setup: readonly Finding[], sandbox: readonly Finding[]): number {
@@ -68,13 +97,13 @@ async function homeFolder({ home }: Surroundings): Promise<Finding> {
   }
 }
 
-async function examineSandbox(surroundings: Surroundings, options: Options): Promise<Finding[]> {
+async function examineSandbox(surroundings: Surroundings, policy: Policy, options: Options): Promise<Finding[]> {
   const { env, userHome } = surroundings;
   try {
     const engine = await connectEngine({ env, home: userHome, uid: process.getuid?.() });
     const images = await examineImages(engine, surroundings);
     const canStart = images.every(({ status }) => status !== "problem");
-    return [engineFinding(engine), ...images, ...(canStart ? await tryOut(surroundings, options) : [])];
+    return [engineFinding(engine), ...images, ...(canStart ? await tryOut(surroundings, policy, options) : [])];
   } catch (error) {
     return [problem("engine", error)];
   }
@@ -90,27 +119,21 @@ function engineFinding(engine: Engine): Finding {
   return fine("engine", facts.join(", "));
 }
 
-async function examineImages(engine: Engine, { packageRoot, home }: Surroundings): Promise<Finding[]> {
+async function examineImages(engine: Engine, { env, packageRoot, home }: Surroundings): Promise<Finding[]> {
   try {
-    const found = await findImages(engine, { packageRoot, cacheDir: home.cache, version: VERSION });
-    return [
-      found.base ? fine("base image", found.base.ref) : unbuilt("base image"),
-      found.runtime ? fine("runtime volume", found.runtime.volume) : unbuilt("runtime volume"),
-    ];
+    const inputs = { packageRoot, cacheDir: home.cache, version: VERSION };
+    const { base, runtime } = await ensureImages(engine, inputs, { env, build: false });
+    return [fine("base image", base.ref), fine("runtime volume", runtime.volume)];
   } catch (error) {
     return [problem("images", error)];
   }
 }
 
-function unbuilt(subject: string): Finding {
-  const hint = "`glovebox image build`; a run builds it by itself, too";
-  return { subject, status: "problem", detail: "has not been built", hint };
-}
-
-async function tryOut(surroundings: Surroundings, options: Options): Promise<Finding[]> {
+async function tryOut(surroundings: Surroundings, policy: Policy, options: Options): Promise<Finding[]> {
   const folder = await mkdtemp(join(await realpath(tmpdir()), "glovebox-doctor-"));
   try {
-    return await openAndClose(folder, surroundings, options);
+    await furnish(folder, policy);
+    return await openAndClose(folder, { surroundings, policy, options });
   } catch (error) {
     return [problem("sandbox", error)];
   } finally {
@@ -118,29 +141,18 @@ async function tryOut(surroundings: Surroundings, options: Options): Promise<Fin
   }
 }
 
-async function openAndClose(folder: string, surroundings: Surroundings, options: Options): Promise<Finding[]> {
-  const { env, userHome, packageRoot, home, secrets } = surroundings;
+type Trial = { surroundings: Surroundings; policy: Policy; options: Options };
+
+async function openAndClose(folder: string, { surroundings, policy, options }: Trial): Promise<Finding[]> {
+  const { userHome, home } = surroundings;
   const reaped: string[] = [];
-  const provide = dockerProvider({
-    ...{ env, userHome, packageRoot, cacheDir: home.cache, version: VERSION },
-    ...{ ...containerChoices(BUILT_IN_POLICY, env), build: false, onProgress: options.onProgress },
-    onReaped: ({ removed }) => reaped.push(...removed.map(({ kind, name }) => `${kind} ${name}`)),
-  });
   const workspace = await openWorkspace(folder, { userHome, gloveboxHome: home.root });
-  const sandbox = await provide({
-    sessionId: uuidv7(),
-    workspaceId: workspaceId(workspace.root),
-    workspace,
-    plan: await planMounts(workspace.root, BUILT_IN_POLICY),
-    limits: BUILT_IN_POLICY.limits,
-    secretHashes: secrets.hashes(),
-    emit: () => Promise.resolve(),
-    signal: options.signal,
-  });
-  const { degraded, controls } = sandbox.facts;
+  const onReaped = ({ removed }: Reaped): unknown => reaped.push(...removed.map(({ kind, name }) => `${kind} ${name}`));
+  const { sandbox } = await openPlainSandbox({ ...options, workspace, policy, build: false, onReaped }, surroundings);
+  const { degraded, controls, image } = sandbox.facts;
   await sandbox.close();
   return [
-    fine("sandbox", "opened, and removed again"),
+    fine("sandbox", `opened with ${image}, and removed again`),
     ...controls.map(({ control, evidence }) => fine(`  ${control}`, evidence)),
     ...degraded.map((words): Finding => ({ subject: "sandbox", status: "warning", detail: words, hint: null })),
     ...reaped.map((words) => fine("leftovers", `removed ${words}`)),

@@ -1,14 +1,10 @@
-import { uuidv7 } from "../core/ids.ts";
-import { VERSION } from "../core/version.ts";
 import { type AttachStreams, attach, type Terminal } from "../sandbox/attach.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
 import { planMounts } from "../workspace/plan-mounts.ts";
 import { planWarnings } from "../workspace/plan-warnings.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
-import { dockerProvider, type Opened } from "./docker-provider.ts";
-import { workspaceId } from "./home.ts";
-import { type LoadedPolicy, loadPolicy, type PolicyFacts } from "./policy.ts";
-import { containerChoices } from "./policy-use.ts";
+import { openPlainSandbox } from "./plain-sandbox.ts";
+import { loadPolicy, type PolicyFacts } from "./policy.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 export type ExecSettings = {
@@ -38,45 +34,18 @@ export type ExecSettings = {
  * before it resolves. @throws GloveboxError when there is no sandbox, and what `signal` aborts with.
  */
 export async function execInSandbox(settings: ExecSettings, surroundings: Surroundings): Promise<number> {
-  const { secrets, home, userHome } = surroundings;
+  const { home, userHome } = surroundings;
   const workspace = await openWorkspace(settings.workspace, { userHome, gloveboxHome: home.root });
-  const loaded = await loadPolicy(workspace.root, settings, surroundings);
-  const plan = await planMounts(workspace.root, loaded.policy);
-  const warnings = [...loaded.facts.warnings, ...(await planWarnings(workspace.root, plan))];
-  settings.onPolicy({ ...loaded.facts, warnings });
-  let opened: Opened | undefined;
-  const provide = providerOf({ ...settings, loaded }, surroundings, (value) => {
-    opened = value;
-  });
-  const sandbox = await provide({
-    sessionId: uuidv7(),
-    workspaceId: workspaceId(workspace.root),
-    workspace,
-    plan,
-    limits: loaded.policy.limits,
-    secretHashes: secrets.hashes(),
-    emit: () => Promise.resolve(),
-    signal: settings.signal,
-  });
+  const { policy, facts } = await loadPolicy(workspace.root, settings, surroundings);
+  const planned = await planMounts(workspace.root, policy);
+  settings.onPolicy({ ...facts, warnings: [...facts.warnings, ...(await planWarnings(workspace.root, planned))] });
+  const { sandbox, engine, plan } = await openPlainSandbox({ ...settings, workspace, policy, planned }, surroundings);
   try {
     settings.signal.throwIfAborted();
-    if (!opened) throw new Error("The provider did not say what it opened");
-    const { engine, plan: box } = opened;
     settings.onReady(sandbox.facts.degraded);
     const container = engine.docker.getContainer(sandbox.facts.containerId);
-    return await attach(container, { hello: box.hello, user: box.spec.user }, settings);
+    return await attach(container, { hello: plan.hello, user: plan.spec.user }, settings);
   } finally {
     await sandbox.close();
   }
-}
-
-function providerOf(
-  settings: ExecSettings & { loaded: LoadedPolicy },
-  { env, userHome, packageRoot, home }: Surroundings,
-  onOpened: (opened: Opened) => void,
-): ReturnType<typeof dockerProvider> {
-  const { build, onProgress, onReaped } = settings;
-  const { policy } = settings.loaded;
-  const place = { env, userHome, packageRoot, cacheDir: home.cache, version: VERSION };
-  return dockerProvider({ ...place, ...containerChoices(policy, env), build, onProgress, onReaped, onOpened });
 }

@@ -10,7 +10,8 @@ import { shortId } from "../../src/core/ids.ts";
 import { connectEngine, type Engine } from "../../src/sandbox/engine/engine.ts";
 import { orMissing } from "../../src/sandbox/engine/status.ts";
 import { followStream } from "../../src/sandbox/images/build.ts";
-import { ensureImages, findImages, type ImageInputs, type ImageSet } from "../../src/sandbox/images/images.ts";
+import { findPlanned } from "../../src/sandbox/images/find.ts";
+import { ensureImages, type ImageInputs, type ImageSet } from "../../src/sandbox/images/images.ts";
 import { inspectImage } from "../../src/sandbox/images/inspect.ts";
 import { listImages } from "../../src/sandbox/images/list.ts";
 import { readPlan } from "../../src/sandbox/images/plan.ts";
@@ -53,6 +54,11 @@ async function ensure(build = true): Promise<ImageSet> {
   return await ensureImages(engine, inputs, { env: process.env, build });
 }
 
+/** What of it is there, as a start looks for it. */
+async function found(from: ImageInputs): Promise<Partial<ImageSet>> {
+  return await findPlanned(engine, from, readPlan(from, engine.architecture));
+}
+
 /** Runs the bundle as sealed as a sandbox is, in an image that has no file; returns its output and exit code. */
 async function runBundle({ runtime }: ImageSet, user: string): Promise<{ output: string; exitCode: number }> {
   const container = await engine.docker.createContainer({
@@ -88,8 +94,8 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 }
 
 describe("ensureImages", () => {
-  it("makes what findImages then finds", async () => {
-    expect(await findImages(engine, inputs)).toEqual(await ensure(false));
+  it("makes what is then found", async () => {
+    expect(await found(inputs)).toEqual(await ensure(false));
   });
 
   it("makes a new volume for a new bundle and keeps the images", async () => {
@@ -109,7 +115,7 @@ describe("ensureImages", () => {
     await writeBundle('console.log("whole");');
     const { volume } = readPlan(inputs, engine.architecture);
     await engine.docker.createVolume({ Name: volume, Labels: { "glovebox.kind": "runtime" } });
-    expect((await findImages(engine, inputs)).runtime).toBeUndefined();
+    expect((await found(inputs)).runtime).toBeUndefined();
     expect(await runBundle(await ensure(), "1000")).toEqual({ output: "whole", exitCode: 0 });
   });
 
@@ -118,14 +124,14 @@ describe("ensureImages", () => {
     await engine.docker.getVolume(runtime.volume).remove();
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     await engine.docker.createVolume({ Name: runtime.volume });
-    expect((await findImages(engine, inputs)).runtime).toBeUndefined();
+    expect((await found(inputs)).runtime).toBeUndefined();
     await ensure();
   });
 
   it("trusts a whole volume that another cache folder made, after a look into it", async () => {
     const set = await ensure();
     const other = { ...inputs, cacheDir: join(folder, "other-cache") };
-    expect((await findImages(engine, other)).runtime).toBeUndefined();
+    expect((await found(other)).runtime).toBeUndefined();
     expect(await ensureImages(engine, other, { env: process.env, build: false })).toEqual(set);
   });
 

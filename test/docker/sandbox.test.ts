@@ -46,38 +46,6 @@ npm -v; python3 -m pip --version; git config --global user.name x; node -e 'cons
     ]);
   });
 
-  it("P-41, P-42 refuses a command the tool host's descriptors and memory, and lets it see its own", async () => {
-    await using place = await Place.create();
-    await using opened = await openSandbox(place.root);
-    const { sandbox } = opened;
-    const seen = words(
-      await call(sandbox, "bash", {
-        command: `for p in /proc/[0-9]*; do n=\${p#/proc/}; for f in fd/0 fd/1 mem environ maps; do ( : < $p/$f ) 2>/dev/null && echo "$(cat $p/comm):$f"; done; done | sort -u`,
-      }),
-    );
-    expect(seen).toContain("bash:environ");
-    expect(seen).not.toMatch(/gbx|idle|docker-init|tini/);
-  });
-
-  it("binds what it protects: .git cannot be written, moved or replaced, and a write elsewhere can", async () => {
-    await using place = await Place.create();
-    await mkdir(join(place.root, ".git/hooks"), { recursive: true });
-    await using opened = await openSandbox(place.root);
-    const { sandbox } = opened;
-    const seen = words(
-      await call(sandbox, "bash", {
-        command: `for c in "touch .git/hooks/pre-commit" "mv .git x" "rm -rf .git" "rmdir .git" "ln -sfn /tmp .git/hooks"; do $c >/dev/null 2>&1 && echo "done: $c"; done; touch ok && echo control; ls -d .git/hooks`,
-      }),
-    );
-    expect(seen).toBe("control\n.git/hooks\n");
-    const denied = await call(sandbox, "write", { path: ".git/hooks/pre-commit", content: "x" });
-    expect([denied.status, denied.denial]).toEqual([
-      "denied",
-      { by: "containment", rule: "built-in/workspace.protected[0]", enable_with: expect.any(String) },
-    ]);
-    await expect(stat(join(place.root, ".git/hooks/pre-commit"))).rejects.toThrow("ENOENT");
-  });
-
   it("O-POL-09 makes files that belong to the workspace's owner", async () => {
     const folder = await mkdtemp(join(tmpdir(), "glovebox-owner-"));
     if (process.getuid?.() === 0) await chown(folder, 12_345, 12_345);

@@ -1,31 +1,9 @@
-import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { RunResult } from "../../src/session/result.ts";
 import { cli, Place } from "../support/engine.ts";
-
-const EXCHANGE = `python3 -c 'import ctypes,sys; sys.exit(ctypes.CDLL(None).renameat2(-100, b"a/b", -100, b"spare", 2) != 0)'`;
-/** `renameat2` itself works: exchanging what nothing protects. */
-const EXCHANGE_CONTROL = EXCHANGE.replace("a/b", "free");
-
-const ATTACKS: [string, string][] = [
-  ["FS-15 moving a protected folder", "mv .github x"],
-  ["FS-15 moving a protected file", "mv a/b/c.yml x"],
-  [
-    "FS-16 moving the folder above a protected file and making it anew",
-    "mv a/b x && mkdir a/b && echo evil > a/b/c.yml",
-  ],
-  ["FS-17 moving the folder two above", "mv a a2 && mkdir -p a/b && echo evil > a/b/c.yml"],
-  ["FS-18 moving, editing, moving back", "mv a/b x && echo evil > x/c.yml && mv x a/b"],
-  ["FS-19 removing the folder above", "rm -rf a && [ ! -e a/b/c.yml ]"],
-  ["FS-20 exchanging the folder above with another", EXCHANGE],
-  ["FS-21 a file in place of the folder above", "rmdir a/b && touch a/b"],
-  ["FS-21 a new file moved over the protected one", "echo evil > n && mv -f n a/b/c.yml"],
-  ["L-05 editing the policy", "echo 'version: 1' > .glovebox/policy.yaml"],
-  ["L-05 replacing the policy's folder", "mv .glovebox x && mkdir .glovebox"],
-];
 
 async function protectedProject(): Promise<Place> {
   const place = await Place.create();
@@ -42,12 +20,6 @@ async function protectedProject(): Promise<Place> {
     await writeFile(join(place.root, path), text);
   }
   return place;
-}
-
-async function hashes(root: string): Promise<string> {
-  const paths = ["a/b/c.yml", ".github/workflows/ci.yml", ".glovebox/policy.yaml"];
-  const texts = await Promise.all(paths.map((path) => readFile(join(root, path))));
-  return createHash("sha256").update(Buffer.concat(texts)).digest("hex");
 }
 
 async function play(place: Place, calls: object[], ...options: string[]) {
@@ -76,20 +48,6 @@ async function logOf({ session_file: file }: RunResult): Promise<{ type: string;
 }
 
 describe("a project's policy in a run", () => {
-  it("holds against moving, removing and exchanging what is above a protected path", async () => {
-    await using place = await protectedProject();
-    const before = await hashes(place.root);
-    const tries = ATTACKS.map(
-      ([name, command], index) => `( ${command} ) >/dev/null 2>&1 && echo "done ${index}: ${name}"`,
-    );
-    const controls = [`( ${EXCHANGE_CONTROL} ) && echo exchanged`, "mv spare moved && mv moved spare && echo moved"];
-    const { result } = await play(place, [{ bash: { command: [...controls, ...tries, "true"].join("\n") } }]);
-    const [output] = (await logOf(result)).filter(({ type }) => type === "tool_result");
-    expect(output?.["content"]).toEqual([{ type: "text", text: "exchanged\nmoved\n" }]);
-    expect(await hashes(place.root)).toBe(before);
-    expect(result.outcome).toBe("completed");
-  });
-
   it("L-01 is tightened by it, and what it asks for beyond is dropped, shown and in the log", async () => {
     await using place = await protectedProject();
     const calls = [

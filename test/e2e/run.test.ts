@@ -384,6 +384,28 @@ describe("the other commands", () => {
     expect(stdout).toContain("channel_out_of_reach");
   });
 
+  it("doctor examines the policy and the image that a run in the current folder would have", async () => {
+    await using place = await Place.create();
+    const env = { GLOVEBOX_HOME: join(place.folder, "h") };
+    await mkdir(join(place.root, ".glovebox"));
+    await writeFile(join(place.root, ".glovebox/policy.yaml"), "version: 1\nlimits: { pids: 77 }\n");
+    await writeFile(join(place.folder, "mine.yaml"), "version: 1\nworkspace: { readonly: [infra] }\n");
+    const options = { cwd: place.root, env };
+    const { code, stdout } = await cli(["doctor", "--json", "--policy", "../mine.yaml"], options);
+    const { findings } = JSON.parse(stdout);
+    const detail = (subject: string): string =>
+      findings.find((finding: { subject: string }) => finding.subject.trim().startsWith(subject))?.detail;
+    expect([code, detail("pids_limit")]).toEqual([0, "109"]);
+    expect(detail("policy")).toMatch(/^user: \.\.\/mine\.yaml, project: /);
+    expect(stdout).toMatch(/read_only [^"]*\/infra/);
+
+    await writeFile(join(place.root, ".glovebox/policy.yaml"), "version: 1\nlimit: {}\n");
+    const broken = await cli(["doctor"], options);
+    expect([broken.code, broken.stdout]).toEqual([2, expect.stringMatching(/problem +policy .*limit/)]);
+    const absent = await cli(["doctor", "--image", "no/such:image"], { env });
+    expect([absent.code, absent.stdout]).toEqual([5, expect.stringMatching(/problem +sandbox .*no\/such/)]);
+  });
+
   it("sessions list and show what was run", async () => {
     await using place = await Place.create();
     const env = { GLOVEBOX_HOME: join(place.folder, "h") };

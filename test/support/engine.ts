@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, stat } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { uuidv7 } from "../../src/core/ids.ts";
@@ -88,9 +88,11 @@ export class Place implements AsyncDisposable {
     this.root = join(folder, "repo");
   }
 
-  static async create(): Promise<Place> {
+  /** `forEveryone`: another user may work there. */
+  static async create({ forEveryone = false } = {}): Promise<Place> {
     const place = new Place(await mkdtemp(join(tmpdir(), "glovebox-e2e-")));
     await mkdir(place.root);
+    if (forEveryone) await Promise.all([place.folder, place.root].map((folder) => chmod(folder, 0o777)));
     return place;
   }
 
@@ -107,10 +109,21 @@ export type CliOptions = {
   /** A stdin that nobody writes to and nobody closes. */
   keepStdinOpen?: boolean;
   signal?: AbortSignal;
+  /** Another user to run as. */
+  user?: { uid: number; gid: number };
 };
 
+/** The group that may speak to the engine. */
+export async function engineGroup(): Promise<number> {
+  const { endpoint } = await connect();
+  return (await stat(endpoint.replace(/^unix:\/\//, ""))).gid;
+}
+
 /** A started command line, as a user would start it, with a clean environment. */
-export function startCli(args: readonly string[], { cwd, env = {}, input, keepStdinOpen = false }: CliOptions = {}) {
+export function startCli(
+  args: readonly string[],
+  { cwd, env = {}, input, keepStdinOpen = false, user }: CliOptions = {},
+) {
   const child = spawn(process.execPath, [cliPath, ...args], {
     cwd: cwd ?? tmpdir(),
     env: {
@@ -119,6 +132,7 @@ export function startCli(args: readonly string[], { cwd, env = {}, input, keepSt
       DOCKER_HOST: process.env["DOCKER_HOST"],
       ...env,
     } as NodeJS.ProcessEnv,
+    ...user,
     stdio: [input === undefined && !keepStdinOpen ? "ignore" : "pipe", "pipe", "pipe"],
   });
   if (input !== undefined) child.stdin?.end(input);
@@ -139,4 +153,19 @@ export function startCli(args: readonly string[], { cwd, env = {}, input, keepSt
 
 export function cli(args: readonly string[], options: CliOptions = {}): Promise<Ended> {
   return startCli(args, options).ended;
+}
+
+/** Waits for the first line of `--events` that has this type. */
+export function eventOf(started: ReturnType<typeof startCli>, type: string): Promise<Record<string, string>> {
+  return new Promise((resolve, reject) => {
+    started.child.stdout?.on("data", () => {
+      const line = started
+        .stdout()
+        .split("\n")
+        .slice(0, -1)
+        .find((text) => JSON.parse(text).type === type);
+      if (line) resolve(JSON.parse(line));
+    });
+    started.ended.then(({ stderr }) => reject(new Error(`ended without ${type}: ${stderr}`)), reject);
+  });
 }

@@ -21,11 +21,12 @@ function rowsOf(page: string): Row[] {
   });
 }
 
+/** The attacks of `doctor --attack` are tests too: `test/docker/attacks.test.ts` carries out each by its id. */
 function testFiles(): string[] {
-  const files = readdirSync(join(ROOT, "test"), { recursive: true, encoding: "utf8" });
-  return files
-    .filter((file) => file.endsWith(".ts") && basename(file) !== "catalogue.test.ts")
-    .map((file) => `test/${file}`);
+  const files = ["test", "src/session/attacks"].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((file) => `${folder}/${file}`),
+  );
+  return files.filter((file) => file.endsWith(".ts") && basename(file) !== "catalogue.test.ts");
 }
 
 /** The ids in a file's titles and tables of titles: anywhere but in comments. */

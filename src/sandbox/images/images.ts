@@ -17,11 +17,6 @@ export type EnsureOptions = {
   signal?: AbortSignal;
 };
 
-/** What of ours the engine has already, in one round trip; what is absent, half-made or out of date is left out. */
-export async function findImages(engine: Engine, inputs: ImageInputs): Promise<Partial<ImageSet>> {
-  return await findPlanned(engine, inputs, readPlan(inputs, engine.architecture));
-}
-
 /**
  * Everything a sandbox needs, built when it is missing. Throws `IMAGE_MISSING`, `IMAGE_BUILD_FAILED`, `ENGINE_FAILED`,
  * and `ABORTED` after `signal`.

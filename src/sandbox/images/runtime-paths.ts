@@ -12,6 +12,8 @@ export type RuntimePaths = {
   idlePath: string;
   /** Says which of the paths it is given it can open; statically linked. */
   probePath: string;
+  /** Makes the system calls it is given and says what each came to; statically linked. */
+  attemptPath: string;
   rgPath: string;
   gitPath: string;
   /** For GIT_EXEC_PATH. */
@@ -26,6 +28,7 @@ export const RUNTIME_PATHS: RuntimePaths = {
   bundlePath: `${RUNTIME_ROOT}/host/gbx-m.mjs`,
   idlePath: `${RUNTIME_ROOT}/bin/idle`,
   probePath: `${RUNTIME_ROOT}/bin/probe`,
+  attemptPath: `${RUNTIME_ROOT}/bin/attempt`,
   rgPath: `${RUNTIME_ROOT}/bin/rg`,
   gitPath: `${RUNTIME_ROOT}/bin/git`,
   gitExecPath: `${RUNTIME_ROOT}/libexec/git-core`,

@@ -26,12 +26,29 @@ export async function replaceFile(real: string, bytes: Uint8Array, old: Stats | 
 export async function makeParents(real: string): Promise<void> {
   const parent = dirname(real);
   try {
-    await mkdir(parent, { recursive: true });
+    await makeFolder(parent);
   } catch (error) {
     const code = systemCode(error);
     if (code !== "EEXIST" && code !== "ENOTDIR") throw error;
     throw new ToolFailure(`\`${shownPath(parent)}\`: a part of this path is a file, not a directory`);
   }
+}
+
+/** Node's own `recursive` tries for ever where the kernel denies that a folder exists which does, as below /proc. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (systemCode(error) === "EEXIST" && (await stat(path)).isDirectory()) return;
+    if (systemCode(error) !== "ENOENT" || dirname(path) === path) throw error;
+    await makeFolder(dirname(path));
+    await mkdir(path).catch(ignoreExisting);
+  }
+}
+
+/** Another call may have made it meanwhile. */
+function ignoreExisting(error: unknown): void {
+  if (systemCode(error) !== "EEXIST") throw error;
 }
 
 /** False when an existing file has to be written in place. */

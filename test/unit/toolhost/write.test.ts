@@ -27,6 +27,11 @@ test("a new file is created with its parents, and the diff is all of it", async 
   expect(await ws.bytes("a/b/c.txt")).toBe("x\ny");
 });
 
+test("a new folder below /proc is an answer at once, where Node's own recursive mkdir tries for ever", async () => {
+  const refused = await ws.call(handleWrite, { path: "/proc/self/fd/folder/new.txt", content: "x" });
+  expect([refused.status, text(refused)]).toEqual(["failed", expect.stringContaining("/proc")]);
+});
+
 test("an old file is replaced, and the diff says how", async () => {
   await ws.put("f", "a\nb\n");
   expect(await write("f", "a\nc\n")).toEqual({

@@ -1,0 +1,57 @@
+import { uuidv7 } from "../core/ids.ts";
+import { VERSION } from "../core/version.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { Reaped } from "../sandbox/reaper.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { MountPlan } from "../workspace/mount-plan.ts";
+import { planMounts } from "../workspace/plan-mounts.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import { dockerProvider, type Opened } from "./docker-provider.ts";
+import { workspaceId } from "./home.ts";
+import { containerChoices } from "./policy-use.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+export type PlainRequest = {
+  workspace: Workspace;
+  policy: Policy;
+  /** Its mount plan, where that was made already. */
+  planned?: MountPlan;
+  /** Build a missing image of ours. */
+  build: boolean;
+  onProgress: (words: string) => void;
+  onReaped: (reaped: Reaped) => void;
+  /** Aborts the opening. */
+  signal: AbortSignal;
+};
+
+/** A sandbox without a session, and what it was made from. Whoever opened it closes it. */
+export type PlainSandbox = Opened & { sandbox: Sandbox };
+
+export type OpenPlain = (request: PlainRequest, surroundings: Surroundings) => Promise<PlainSandbox>;
+
+/** Opens the sandbox that a session would have under this policy. @throws GloveboxError, nothing left behind. */
+export const openPlainSandbox: OpenPlain = async (request, surroundings) => {
+  const { workspace, policy, build, onProgress, onReaped, signal } = request;
+  const { env, userHome, packageRoot, home, secrets } = surroundings;
+  const plan = request.planned ?? (await planMounts(workspace.root, policy));
+  let opened: Opened | undefined;
+  const provide = dockerProvider({
+    ...{ env, userHome, packageRoot, cacheDir: home.cache, version: VERSION },
+    ...{ ...containerChoices(policy, env), build, onProgress, onReaped },
+    onOpened: (value) => {
+      opened = value;
+    },
+  });
+  const sandbox = await provide({
+    sessionId: uuidv7(),
+    workspaceId: workspaceId(workspace.root),
+    workspace,
+    plan,
+    limits: policy.limits,
+    secretHashes: secrets.hashes(),
+    emit: () => Promise.resolve(),
+    signal,
+  });
+  if (!opened) throw new Error("The provider did not say what it opened");
+  return { sandbox, ...opened };
+};

@@ -1,0 +1,33 @@
+import { textResult } from "../../src/core/tool-result.ts";
+import { startToolHost } from "../../src/sandbox/channel.ts";
+import { removeContainer, startContainer } from "../../src/sandbox/container.ts";
+import type { ContainerSpec } from "../../src/sandbox/container-spec.ts";
+import { resultOf } from "../../src/sandbox/docker-sandbox.ts";
+import type { Sandbox } from "../../src/sandbox/sandbox.ts";
+import { ToolHostConnection } from "../../src/sandbox/tool-host-connection.ts";
+import { type OpenPlain, openPlainSandbox } from "../../src/session/plain-sandbox.ts";
+
+type Weakening = (spec: Omit<ContainerSpec, "name" | "imageVolumes">) => Partial<ContainerSpec>;
+
+/** A real sandbox with a container weaker than its policy says, which no self-test has seen. */
+export function openWeak(weaken: Weakening): OpenPlain {
+  return async (request, surroundings) => {
+    const { sandbox: proper, engine, plan } = await openPlainSandbox(request, surroundings);
+    await proper.close();
+    const spec = { ...plan.spec, imageVolumes: [], ...weaken(plan.spec) };
+    const container = await startContainer(engine.docker, spec, plan.prefix);
+    const connection = new ToolHostConnection(await startToolHost(container.docker, plan.spec.user));
+    await connection.greet(plan.hello);
+    const sandbox: Sandbox = {
+      facts: { ...proper.facts, containerId: container.docker.id },
+      failure: undefined,
+      call: (call, options) =>
+        connection.call(call, options).then(resultOf, (error: unknown) => textResult("lost", String(error))),
+      close: async () => {
+        connection.destroy();
+        await removeContainer(container.docker);
+      },
+    };
+    return { sandbox, engine, plan };
+  };
+}
