@@ -148,7 +148,7 @@ export class RunView {
       case "lost":
         return this.#note(`the sandbox was lost: its container ${visibleLine(String(facts["container"]))}`);
       case "toolhost_restarted":
-        return this.#note("the tool host was ended by a call and has been started again");
+        return this.#note("the tool host was lost and has been started again");
       case "selftest":
       case "ended":
         return;

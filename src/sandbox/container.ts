@@ -1,11 +1,13 @@
 import type Docker from "dockerode";
-import { GloveboxError, messageOf } from "../core/errors.ts";
+import { GloveboxError, toGloveboxError } from "../core/errors.ts";
 import { shortId } from "../core/ids.ts";
-import { clip, headBytes } from "../core/truncate.ts";
+import { headBytes } from "../core/truncate.ts";
 import { visibleLine } from "../core/visible.ts";
 import { demultiplex } from "./channel.ts";
 import { type ContainerSpec, createOptions } from "./container-spec.ts";
+import { engineWords } from "./engine/guard.ts";
 import { orMissing, statusOf } from "./engine/status.ts";
+import { twice } from "./engine/twice.ts";
 
 /** What the container itself prints is kept up to here: enough for the reason of an early death. */
 const FIRST_OUTPUT_BYTES = 4 * 1024;
@@ -26,10 +28,12 @@ export type StartedContainer = {
  */
 export async function startContainer(
   docker: Docker,
-  spec: Omit<ContainerSpec, "name">,
+  spec: ContainerSpec,
   prefix: string,
 ): Promise<StartedContainer> {
-  const container = await create(docker, spec, prefix);
+  const container = await createContainer(docker, createOptions(spec), prefix).catch((error: unknown) => {
+    throw startFailure(error);
+  });
   try {
     const firstOutput = await attach(container);
     await container.start();
@@ -49,21 +53,27 @@ export async function inspectEnd(container: Docker.Container): Promise<Container
 }
 
 /** Kills what runs in it and removes it with its anonymous volumes; fine when it is already gone. */
-export async function removeContainer(container: Docker.Container): Promise<void> {
-  try {
-    await container.remove({ force: true, v: true });
-  } catch (error) {
-    // 409: somebody else is removing it at this moment.
-    if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
-  }
+export function removeContainer(container: Docker.Container): Promise<void> {
+  // 409: somebody else is removing it at this moment.
+  return twice(() => container.remove({ force: true, v: true }), [404, 409]);
 }
 
-async function create(docker: Docker, spec: Omit<ContainerSpec, "name">, prefix: string): Promise<Docker.Container> {
+/**
+ * Creates a container under a name that begins with `prefix`. One that the engine may have made without being able to
+ * say so is removed again.
+ */
+export async function createContainer(
+  docker: Docker,
+  options: Docker.ContainerCreateOptions,
+  prefix: string,
+): Promise<Docker.Container> {
   for (let attempt = 1; ; attempt++) {
+    const name = `${prefix}-${shortId()}`;
     try {
-      return await docker.createContainer(createOptions({ ...spec, name: `${prefix}-${shortId()}` }));
+      return await docker.createContainer({ ...options, name });
     } catch (error) {
-      if (statusOf(error) !== 409 || attempt === 5) throw startFailure(error);
+      if (statusOf(error) === undefined) await removeContainer(docker.getContainer(name)).catch(() => undefined);
+      if (statusOf(error) !== 409 || attempt === 5) throw error;
     }
   }
 }
@@ -81,8 +91,10 @@ async function attach(container: Docker.Container): Promise<() => string> {
   return () => visibleLine(text.trim());
 }
 
+/** What the engine says against this container; a broken connection says nothing of it. */
 function startFailure(error: unknown): GloveboxError {
-  const said = clip(visibleLine(messageOf(error).replace(/^\(HTTP code \d+\) [^-]*- /, "")), 500);
+  if (statusOf(error) === undefined) return toGloveboxError(error);
+  const said = engineWords(error);
   return new GloveboxError("SANDBOX_START_FAILED", `The engine could not start the container: ${said}`, {
     hint: hintFor(said),
     cause: error,

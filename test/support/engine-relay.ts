@@ -11,9 +11,9 @@ export type RelayedRequest = { number: number; method: string; path: string };
 
 /**
  * What becomes of a request. `refuse`: answered with status 500. `cut`: the connection breaks before the engine hears of
- * it. `withhold`: the engine carries it out, and its answer never comes.
+ * it. `lose`: the connection breaks when the engine has carried it out. `withhold`: it does not even break.
  */
-export type Fault = "pass" | "refuse" | "cut" | "withhold";
+export type Fault = "pass" | "refuse" | "cut" | "lose" | "withhold";
 
 /** A socket between glovebox and a real engine whose faults a test chooses. */
 export class EngineRelay implements AsyncDisposable {
@@ -109,6 +109,7 @@ export class EngineRelay implements AsyncDisposable {
     onward.on("error", () => response.destroy());
     onward.on("response", (answer) => {
       if (fault === "withhold") return this.#withhold(answer);
+      if (fault === "lose") return void response.destroy();
       response.writeHead(answer.statusCode ?? 500, answer.headers);
       response.flushHeaders();
       answer.on("data", (bytes: Buffer) => {
@@ -142,6 +143,7 @@ export class EngineRelay implements AsyncDisposable {
     near.on("data", (bytes: Buffer) => this.#pass(bytes, near, far));
     far.on("data", (bytes: Buffer) => {
       if (fault === "withhold") this.#withhold(far);
+      else if (fault === "lose") near.destroy();
       else this.#pass(bytes, far, near);
     });
     near.on("close", () => far.destroy());
