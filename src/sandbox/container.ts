@@ -1,13 +1,12 @@
 import type Docker from "dockerode";
 import { GloveboxError, toGloveboxError } from "../core/errors.ts";
-import { shortId } from "../core/ids.ts";
 import { headBytes } from "../core/truncate.ts";
 import { visibleLine } from "../core/visible.ts";
 import { demultiplex } from "./channel.ts";
 import { type ContainerSpec, createOptions } from "./container-spec.ts";
+import { createContainer, removeContainer } from "./engine/containers.ts";
 import { engineWords } from "./engine/guard.ts";
 import { orMissing, statusOf } from "./engine/status.ts";
-import { twice } from "./engine/twice.ts";
 
 /** What the container itself prints is kept up to here: enough for the reason of an early death. */
 const FIRST_OUTPUT_BYTES = 4 * 1024;
@@ -26,11 +25,7 @@ export type StartedContainer = {
  * Creates and starts a container; one that cannot be started is removed again. Names get a random part, and one that
  * is taken is replaced by another, so a foreign container of that name is left alone.
  */
-export async function startContainer(
-  docker: Docker,
-  spec: ContainerSpec,
-  prefix: string,
-): Promise<StartedContainer> {
+export async function startContainer(docker: Docker, spec: ContainerSpec, prefix: string): Promise<StartedContainer> {
   const container = await createContainer(docker, createOptions(spec), prefix).catch((error: unknown) => {
     throw startFailure(error);
   });
@@ -50,32 +45,6 @@ export async function inspectEnd(container: Docker.Container): Promise<Container
   if (!info) return undefined;
   const { Running: running, Paused: paused, ExitCode: code, OOMKilled: outOfMemory, Error: error } = info.State;
   return { running: running && !paused, exitCode: running ? null : code, outOfMemory, error };
-}
-
-/** Kills what runs in it and removes it with its anonymous volumes; fine when it is already gone. */
-export function removeContainer(container: Docker.Container): Promise<void> {
-  // 409: somebody else is removing it at this moment.
-  return twice(() => container.remove({ force: true, v: true }), [404, 409]);
-}
-
-/**
- * Creates a container under a name that begins with `prefix`. One that the engine may have made without being able to
- * say so is removed again.
- */
-export async function createContainer(
-  docker: Docker,
-  options: Docker.ContainerCreateOptions,
-  prefix: string,
-): Promise<Docker.Container> {
-  for (let attempt = 1; ; attempt++) {
-    const name = `${prefix}-${shortId()}`;
-    try {
-      return await docker.createContainer({ ...options, name });
-    } catch (error) {
-      if (statusOf(error) === undefined) await removeContainer(docker.getContainer(name)).catch(() => undefined);
-      if (statusOf(error) !== 409 || attempt === 5) throw error;
-    }
-  }
 }
 
 /** There is no log driver, so what is not caught while it runs is lost. */

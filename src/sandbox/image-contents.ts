@@ -5,7 +5,7 @@ import tar from "tar-stream";
 import { writeAtomically } from "../core/atomic-file.ts";
 import { GloveboxError } from "../core/errors.ts";
 import { isJsonObject } from "../core/json.ts";
-import { createContainer, removeContainer } from "./container.ts";
+import { createContainer, removeContainer } from "./engine/containers.ts";
 import { orMissing, statusOf } from "./engine/status.ts";
 import { probeLabels } from "./owner.ts";
 
@@ -73,7 +73,11 @@ function isContents(value: unknown): value is ImageContents {
 
 async function readContents(docker: Docker, imageId: string, version: string): Promise<ImageContents> {
   const options = { Image: imageId, Entrypoint: ["/never-started"], Cmd: [], Labels: await probeLabels(version) };
-  const container = await createContainer(docker, { ...options, HostConfig: { NetworkMode: "none" } }, "glovebox-probe");
+  const container = await createContainer(
+    docker,
+    { ...options, HostConfig: { NetworkMode: "none" } },
+    "glovebox-probe",
+  );
   try {
     const [passwd, group, ...shells] = await Promise.all([
       readText(container, "/etc/passwd"),

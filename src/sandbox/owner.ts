@@ -23,7 +23,12 @@ export async function currentOwner(): Promise<Owner> {
 
 /** The labels of a container that only looks at something and is removed at once. */
 export async function probeLabels(version: string): Promise<Record<string, string>> {
-  return { [LABELS.version]: version, [LABELS.kind]: "probe", [LABELS.owner]: JSON.stringify(await currentOwner()) };
+  return { [LABELS.version]: version, [LABELS.kind]: "probe", ...(await ownerLabel()) };
+}
+
+/** Says of a container that it is ours, as long as this process lives. */
+export async function ownerLabel(): Promise<Record<string, string>> {
+  return { [LABELS.owner]: JSON.stringify(await currentOwner()) };
 }
 
 /** `unknown` when the owner lives where this process cannot look. */

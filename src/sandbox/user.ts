@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { writeAtomically } from "../core/atomic-file.ts";
 import { GloveboxError } from "../core/errors.ts";
 import { demultiplex } from "./channel.ts";
-import { removeContainer } from "./container.ts";
+import { removeContainer } from "./engine/containers.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { User } from "./identity.ts";
 import { RUNTIME_PATHS } from "./images/runtime-paths.ts";

@@ -1,9 +1,6 @@
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Duplex } from "node:stream";
 
 /** A request to the engine, counted from 1; `path` without version and query. */
@@ -15,6 +12,8 @@ export type RelayedRequest = { number: number; method: string; path: string };
  */
 export type Fault = "pass" | "refuse" | "cut" | "lose" | "withhold";
 
+const ENGINE = "unix:///var/run/docker.sock";
+
 /** A socket between glovebox and a real engine whose faults a test chooses. */
 export class EngineRelay implements AsyncDisposable {
   readonly requests: RelayedRequest[] = [];
@@ -23,18 +22,20 @@ export class EngineRelay implements AsyncDisposable {
   /** While true every byte is swallowed, in both directions, and no connection closes: half-open. */
   isSilent = false;
   readonly #server: Server;
-  readonly #folder: string;
+  readonly path: string;
   readonly #upstream: string;
   readonly #sockets = new Set<Socket>();
   readonly #waiting: (() => void)[] = [];
   #isCut = false;
   #withheld = false;
 
-  private constructor(folder: string, upstream: string) {
-    this.#folder = folder;
+  private constructor(path: string, upstream: string) {
+    this.path = path;
     this.#upstream = upstream;
     // dockerode puts the whole body into the query as well, the seccomp profile included.
-    this.#server = createServer({ maxHeaderSize: 1024 * 1024 }, (incoming, response) => this.#relay(incoming, response));
+    this.#server = createServer({ maxHeaderSize: 1024 * 1024 }, (incoming, response) =>
+      this.#relay(incoming, response),
+    );
     this.#server.on("upgrade", (incoming, socket, head) => this.#hijack(incoming, socket, head));
     this.#server.on("connection", (socket) => {
       if (this.#isCut) return void socket.destroy();
@@ -42,16 +43,12 @@ export class EngineRelay implements AsyncDisposable {
     });
   }
 
-  static async create(upstream = process.env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock"): Promise<EngineRelay> {
-    const folder = await mkdtemp(join(tmpdir(), "glovebox-relay-"));
-    const relay = new EngineRelay(folder, upstream.replace(/^unix:\/\//, ""));
+  /** Listens at `path`, in front of the engine of these tests or of another one. */
+  static async create(path: string, upstream = process.env["DOCKER_HOST"] ?? ENGINE): Promise<EngineRelay> {
+    const relay = new EngineRelay(path, upstream.replace(/^unix:\/\//, ""));
     relay.#server.listen(relay.path);
     await once(relay.#server, "listening");
     return relay;
-  }
-
-  get path(): string {
-    return join(this.#folder, "engine.sock");
   }
 
   /** As a value of DOCKER_HOST. */
@@ -79,7 +76,6 @@ export class EngineRelay implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.cut();
     await new Promise((resolve) => this.#server.close(resolve));
-    await rm(this.#folder, { recursive: true });
   }
 
   #track(socket: Socket): void {

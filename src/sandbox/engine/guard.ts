@@ -38,7 +38,6 @@ export function guard(docker: Docker, { firstMs, nextMs }: Patience = PATIENCE):
   return docker;
 }
 
-
 type Dial = Docker["modem"]["dial"];
 
 /** What the engine said, or what became of the connection, as part of a sentence. */
