@@ -5,8 +5,8 @@ import { visibleLine } from "../core/visible.ts";
 import { demultiplex } from "./channel.ts";
 import { type ContainerSpec, createOptions } from "./container-spec.ts";
 import { createContainer, removeContainer } from "./engine/containers.ts";
-import { engineWords } from "./engine/guard.ts";
-import { orMissing, statusOf } from "./engine/status.ts";
+import { engineWords, isDisconnected } from "./engine/guard.ts";
+import { orMissing } from "./engine/status.ts";
 
 /** What the container itself prints is kept up to here: enough for the reason of an early death. */
 const FIRST_OUTPUT_BYTES = 4 * 1024;
@@ -62,7 +62,7 @@ async function attach(container: Docker.Container): Promise<() => string> {
 
 /** What the engine says against this container; a broken connection says nothing of it. */
 function startFailure(error: unknown): GloveboxError {
-  if (statusOf(error) === undefined) return toGloveboxError(error);
+  if (isDisconnected(error)) return toGloveboxError(error);
   const said = engineWords(error);
   return new GloveboxError("SANDBOX_START_FAILED", `The engine could not start the container: ${said}`, {
     hint: hintFor(said),

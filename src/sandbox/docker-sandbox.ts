@@ -5,6 +5,7 @@ import { Box, type BoxPlan } from "./box.ts";
 import { type ContainerEnd, inspectEnd } from "./container.ts";
 import { untilAnswers } from "./engine/await.ts";
 import type { Engine } from "./engine/engine.ts";
+import { isDisconnected } from "./engine/guard.ts";
 import type { CallOptions, Sandbox, SandboxCall, SandboxEvent, SandboxFacts } from "./sandbox.ts";
 import { lost, type ToolHostConnection } from "./tool-host-connection.ts";
 
@@ -99,8 +100,7 @@ class DockerSandbox implements Sandbox {
     connection.destroy(cause);
     if (this.#closing !== undefined) return "The session is closing.";
     try {
-      await untilAnswers(this.#options.engine.docker, ENGINE_BACK_MS, this.#leaving.signal);
-      const end = await inspectEnd(this.#box.container.docker);
+      const end = await this.#whenBack(() => inspectEnd(this.#box.container.docker));
       if (!end?.running) return await this.#replaceContainer(end, cause);
       return await this.#restartToolHost(cause).catch((error: unknown) => this.#replaceIfDead(cause, error));
     } catch (error) {
@@ -110,14 +110,14 @@ class DockerSandbox implements Sandbox {
 
   async #restartToolHost(cause: GloveboxError): Promise<string> {
     if (++this.#restarts > MAX_RESTARTS) return this.#fail(lost(`The tool host was ended ${this.#restarts} times`));
-    const exitCode = await this.#box.restart();
+    const exitCode = await this.#whenBack(() => this.#box.restart());
     await this.#emit("toolhost_restarted", { cause: cause.message, restarts: this.#restarts });
     return `${describeLeave(exitCode)}; it may have had effects. The tool host was started again in the same container: files are kept, and so is the shell's state from before this call, unless the next result says otherwise.`;
   }
 
   /** A container that is being killed still counts as running when its tool host is already gone. */
   async #replaceIfDead(cause: GloveboxError, error: unknown): Promise<string> {
-    const end = await inspectEnd(this.#box.container.docker);
+    const end = await this.#whenBack(() => inspectEnd(this.#box.container.docker));
     if (end?.running) throw error;
     return this.#replaceContainer(end, cause);
   }
@@ -127,10 +127,21 @@ class DockerSandbox implements Sandbox {
     await this.#emit("lost", { cause: cause.message, container: why });
     if (this.#replaced) return this.#fail(lost(`The container ${why} for the second time`));
     this.#replaced = true;
-    await this.#box.remove();
-    this.#box = await Box.start(this.#options.engine, this.#options.plan);
+    await this.#whenBack(() => this.#box.remove());
+    this.#box = await this.#whenBack(() => Box.start(this.#options.engine, this.#options.plan));
     await this.announce();
     return `The sandbox stopped while this ran (its container ${why}); it may have had effects. A new sandbox was started; installed packages, /tmp, HOME and background processes are gone, workspace files are kept.`;
+  }
+
+  /** An engine that is being stopped answers a little longer, so any step may be the one that it is missed at. */
+  async #whenBack<T>(step: () => Promise<T>): Promise<T> {
+    try {
+      return await step();
+    } catch (error) {
+      if (!isDisconnected(error)) throw error;
+      await untilAnswers(this.#options.engine.docker, ENGINE_BACK_MS, this.#leaving.signal);
+      return step();
+    }
   }
 
   #fail(error: GloveboxError): string {

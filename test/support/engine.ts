@@ -15,11 +15,16 @@ import { openWorkspace } from "../../src/workspace/workspace.ts";
 export const packageRoot = join(import.meta.dirname, "../..");
 export const cliPath = join(packageRoot, "dist/bin/glovebox.mjs");
 
-export function connect(): Promise<Engine> {
-  return connectEngine({ env: process.env, home: homedir(), uid: process.getuid?.() });
+export function connect(env: NodeJS.ProcessEnv = process.env): Promise<Engine> {
+  return connectEngine({ env, home: homedir(), uid: process.getuid?.() });
 }
 
-export type OpenOptions = { image?: string; limits?: Partial<PolicyLimits>; secretHashes?: string[] };
+export type OpenOptions = {
+  env?: NodeJS.ProcessEnv;
+  image?: string;
+  limits?: Partial<PolicyLimits>;
+  secretHashes?: string[];
+};
 
 /** A sandbox that closes when the test is over, and what it reported. */
 export type Opened = AsyncDisposable & { sandbox: Sandbox; events: SandboxEvent[] };
@@ -32,13 +37,13 @@ export async function openSandbox(root: string, options: OpenOptions = {}): Prom
   });
   const events: SandboxEvent[] = [];
   const open = dockerProvider({
-    env: process.env,
+    env: options.env ?? process.env,
     userHome: homedir(),
     packageRoot,
     cacheDir: homeOf(process.env, homedir()).cache,
     version: VERSION,
     image: options.image,
-    build: false,
+    build: true,
     commandEnv: {},
     onProgress: () => undefined,
     onReaped: () => undefined,
@@ -69,8 +74,8 @@ export class Place implements AsyncDisposable {
     this.root = join(folder, "repo");
   }
 
-  static async create(): Promise<Place> {
-    const place = new Place(await mkdtemp(join(tmpdir(), "glovebox-e2e-")));
+  static async create(parent = tmpdir()): Promise<Place> {
+    const place = new Place(await mkdtemp(join(parent, "glovebox-e2e-")));
     await mkdir(place.root);
     return place;
   }

@@ -1,5 +1,6 @@
 import type Docker from "dockerode";
 import { shortId } from "../../core/ids.ts";
+import { isDisconnected } from "./guard.ts";
 import { statusOf } from "./status.ts";
 import { twice } from "./twice.ts";
 
@@ -23,7 +24,7 @@ export async function createContainer(
     try {
       return await docker.createContainer({ ...options, name });
     } catch (error) {
-      if (statusOf(error) === undefined) await removeContainer(docker.getContainer(name)).catch(() => undefined);
+      if (isDisconnected(error)) await removeContainer(docker.getContainer(name)).catch(() => undefined);
       if (statusOf(error) !== 409 || attempt === 5) throw error;
     }
   }

@@ -8,13 +8,13 @@ import { statusOf } from "./status.ts";
 export type Patience = { firstMs: number; nextMs: number };
 
 /** A start on a machine under load takes seconds. */
-const PATIENCE: Patience = { firstMs: 60_000, nextMs: 5_000 };
+const PATIENCE: Patience = { firstMs: 60_000, nextMs: 2_000 };
 
 /** Pulls, builds and waits take as long as they take. */
 const BOUNDED = /^\/(?:_ping|info|containers|exec|volumes)\b(?!.*\/wait\b)/;
 
 /**
- * Makes every failed request of a client an `ENGINE_FAILED` with the engine's words and its answer as cause, and ends
+ * Makes every failed request of a client an `ENGINE_FAILED` with the engine's words, and ends
  * those that are not answered. Gives the same client.
  */
 export function guard(docker: Docker, { firstMs, nextMs }: Patience = PATIENCE): Docker {
@@ -47,9 +47,17 @@ export function engineWords(thrown: unknown): string {
   return clip(visibleLine(said.trim()), 500) || `status ${statusOf(origin) ?? "unknown"}`;
 }
 
+/** With the status of the answer, as dockerode's own errors have it, where there was one. */
 function engineFailure(error: unknown): GloveboxError {
-  const said = statusOf(error) === undefined ? "The connection to the engine broke" : "The engine refused a request";
-  return new GloveboxError("ENGINE_FAILED", `${said}: ${engineWords(error)}`, { hint: HINT, cause: error });
+  const statusCode = statusOf(error);
+  const what = statusCode === undefined ? "The connection to the engine broke" : "The engine refused a request";
+  const failure = new GloveboxError("ENGINE_FAILED", `${what}: ${engineWords(error)}`, { hint: HINT, cause: error });
+  return statusCode === undefined ? failure : Object.assign(failure, { statusCode });
+}
+
+/** The engine said nothing: it is away, or the connection to it. */
+export function isDisconnected(thrown: unknown): boolean {
+  return thrown instanceof GloveboxError && thrown.code === "ENGINE_FAILED" && statusOf(thrown) === undefined;
 }
 
 function unanswered(): GloveboxError {

@@ -1,8 +1,7 @@
-/** The HTTP status of an engine's answer that was thrown as an error, by dockerode or as an error of ours; or undefined. */
+/** The HTTP status of an engine's answer that was thrown as an error, or undefined. */
 export function statusOf(thrown: unknown): number | undefined {
-  if (typeof thrown !== "object" || thrown === null) return undefined;
-  if ("statusCode" in thrown && typeof thrown.statusCode === "number") return thrown.statusCode;
-  return "cause" in thrown ? statusOf(thrown.cause) : undefined;
+  if (typeof thrown !== "object" || thrown === null || !("statusCode" in thrown)) return undefined;
+  return typeof thrown.statusCode === "number" ? thrown.statusCode : undefined;
 }
 
 /** The value, or undefined when the engine has no such thing (404). */
