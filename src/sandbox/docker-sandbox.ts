@@ -61,7 +61,8 @@ class DockerSandbox implements Sandbox {
   }
 
   async announce(): Promise<void> {
-    await this.#emit("started", { degraded: this.#options.facts.degraded });
+    const { degraded, notes } = this.#options.facts;
+    await this.#emit("started", { degraded, notes });
     await this.#emit("selftest", this.#box.controls);
   }
 
@@ -100,6 +101,7 @@ class DockerSandbox implements Sandbox {
     connection.destroy(cause);
     if (this.#closing !== undefined) return "The session is closing.";
     try {
+      await this.#engineAnswers();
       const end = await this.#whenBack(() => inspectEnd(this.#box.container.docker));
       if (!end?.running) return await this.#replaceContainer(end, cause);
       return await this.#restartToolHost(cause).catch((error: unknown) => this.#replaceIfDead(cause, error));
@@ -133,13 +135,17 @@ class DockerSandbox implements Sandbox {
     return `The sandbox stopped while this ran (its container ${why}); it may have had effects. A new sandbox was started; installed packages, /tmp, HOME and background processes are gone, workspace files are kept.`;
   }
 
+  #engineAnswers(): Promise<void> {
+    return untilAnswers(this.#options.engine.docker, ENGINE_BACK_MS, this.#leaving.signal);
+  }
+
   /** An engine that is being stopped answers a little longer, so any step may be the one that it is missed at. */
   async #whenBack<T>(step: () => Promise<T>): Promise<T> {
     try {
       return await step();
     } catch (error) {
       if (!isDisconnected(error)) throw error;
-      await untilAnswers(this.#options.engine.docker, ENGINE_BACK_MS, this.#leaving.signal);
+      await this.#engineAnswers();
       return step();
     }
   }

@@ -24,6 +24,8 @@ export type SandboxFacts = {
   controls: Control[];
   /** Weaker than meant, with the reason, and allowed all the same: `running as root`. */
   degraded: string[];
+  /** Other than the policy says, and no weaker: `the engine has 1 processor`. */
+  notes: string[];
 };
 
 /** What happens to a sandbox while a session has it; becomes a record of the log. */

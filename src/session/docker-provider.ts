@@ -17,6 +17,7 @@ import { type Reaped, reap } from "../sandbox/reaper.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { seccompOption } from "../sandbox/seccomp/option.ts";
 import { userInside } from "../sandbox/user.ts";
+import { fitLimits } from "./fit-limits.ts";
 import type { SandboxProvider, SandboxRequest } from "./provider.ts";
 
 export type DockerProviderOptions = {
@@ -64,7 +65,9 @@ export function dockerProvider(options: DockerProviderOptions): SandboxProvider 
   };
 }
 
-async function open(engine: Engine, options: DockerProviderOptions, request: SandboxRequest): Promise<Sandbox> {
+async function open(engine: Engine, options: DockerProviderOptions, asked: SandboxRequest): Promise<Sandbox> {
+  const { limits, notes } = fitLimits(asked.limits, asked.rules, engine);
+  const request = { ...asked, limits };
   const { runtime, image } = await findImage(engine, options, request.signal);
   const prepared = await prepare(engine, options, request, { runtime, image });
   const facts = { ref: image.ref, digest: image.digest ?? image.id };
@@ -78,6 +81,7 @@ async function open(engine: Engine, options: DockerProviderOptions, request: San
       imageDigest: facts.digest,
       ...prepared.user,
       degraded: degradations(engine, prepared.user, prepared.refusedEnv),
+      notes,
     },
     emit: (event) => request.emit(event, facts),
   });

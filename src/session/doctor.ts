@@ -132,16 +132,18 @@ async function openAndClose(folder: string, surroundings: Surroundings, options:
     workspace,
     plan: await planMounts(workspace.root, BUILT_IN_POLICY),
     limits: BUILT_IN_POLICY.limits,
+    rules: BUILT_IN_POLICY.origins,
     secretHashes: secrets.hashes(),
     emit: () => Promise.resolve(),
     signal: options.signal,
   });
-  const { degraded, controls } = sandbox.facts;
+  const { degraded, notes, controls } = sandbox.facts;
   await sandbox.close();
   return [
     fine("sandbox", "opened, and removed again"),
     ...controls.map(({ control, evidence }) => fine(`  ${control}`, evidence)),
     ...degraded.map((words): Finding => ({ subject: "sandbox", status: "warning", detail: words, hint: null })),
+    ...notes.map((words) => fine("limits", words)),
     ...reaped.map((words) => fine("leftovers", `removed ${words}`)),
   ];
 }

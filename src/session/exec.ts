@@ -2,6 +2,7 @@ import { uuidv7 } from "../core/ids.ts";
 import { VERSION } from "../core/version.ts";
 import { type AttachStreams, attach, type Terminal } from "../sandbox/attach.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
+import type { SandboxFacts } from "../sandbox/sandbox.ts";
 import { planMounts } from "../workspace/plan-mounts.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
 import { dockerProvider, type Opened } from "./docker-provider.ts";
@@ -27,7 +28,7 @@ export type ExecSettings = {
   /** Where the policy came from and what it left out. */
   onPolicy: (facts: PolicyFacts) => void;
   /** The sandbox is ready and the command about to start. */
-  onReady: (degraded: readonly string[]) => void;
+  onReady: (facts: Pick<SandboxFacts, "degraded" | "notes">) => void;
   /** Aborting ends the command with its container. */
   signal: AbortSignal;
 };
@@ -52,6 +53,7 @@ export async function execInSandbox(settings: ExecSettings, surroundings: Surrou
     workspace,
     plan,
     limits: loaded.policy.limits,
+    rules: loaded.policy.origins,
     secretHashes: secrets.hashes(),
     emit: () => Promise.resolve(),
     signal: settings.signal,
@@ -60,7 +62,7 @@ export async function execInSandbox(settings: ExecSettings, surroundings: Surrou
     settings.signal.throwIfAborted();
     if (!opened) throw new Error("The provider did not say what it opened");
     const { engine, plan: box } = opened;
-    settings.onReady(sandbox.facts.degraded);
+    settings.onReady(sandbox.facts);
     const container = engine.docker.getContainer(sandbox.facts.containerId);
     return await attach(container, { hello: box.hello, user: box.spec.user }, settings);
   } finally {

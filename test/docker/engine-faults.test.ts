@@ -14,6 +14,8 @@ import { SecondEngine } from "../support/second-engine.ts";
 
 const first = await connect();
 
+// Most of the time of these is waiting, so they wait together.
+
 /** Begins, and would take long. */
 const SLEEP = `- calls: [ { bash: { command: "echo x >> $PWD/begun; sleep 300" } } ]\n`;
 
@@ -53,7 +55,7 @@ async function expectLost(
   expect(await readdir(place.root)).toEqual(["begun"]);
 }
 
-describe("Y-04 a connection to the engine that breaks", () => {
+describe.concurrent("Y-04 a connection to the engine that breaks", () => {
   it("in the middle of a call: the call is lost, the same container goes on, nothing is run again", async () => {
     await using place = await Place.create();
     await using relay = await EngineRelay.create(join(place.folder, "engine.sock"));
@@ -93,9 +95,9 @@ describe("Y-04 a connection to the engine that breaks", () => {
       const run = await startRun(place, `${SLEEP}- text: "Done."\n`, env);
       const { id } = await eventOf(run, "session");
       await fileIn(place.root, "begun");
+      expect(await containersOf(first, id)).toBe(1);
       how(relay);
       await expectLost(run, place, home);
-      expect(await containersOf(first, id)).toBe(1);
       relay.mend();
       expect((await cli(["gc"], { env })).code).toBe(0);
       expect(await containersOf(first, id)).toBe(0);
@@ -122,7 +124,7 @@ describe("Y-04 a connection to the engine that breaks", () => {
   });
 });
 
-describe("Y-04 a container that is paused", () => {
+describe.concurrent("Y-04 a container that is paused", () => {
   it("and goes on in time changes nothing; for good, it is replaced", async () => {
     await using place = await Place.create();
     await using opened = await openSandbox(place.root);
@@ -144,7 +146,7 @@ describe("Y-04 a container that is paused", () => {
   });
 });
 
-describe("Y-04 an engine that is stopped", () => {
+describe.concurrent("Y-04 an engine that is stopped", () => {
   it("and started, in a call and between calls, or for good; Y-11 one that does not see the workspace", async () => {
     await using engine = await SecondEngine.create(first);
     const env = { ...process.env, DOCKER_HOST: engine.host };

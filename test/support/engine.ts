@@ -54,6 +54,7 @@ export async function openSandbox(root: string, options: OpenOptions = {}): Prom
     workspace,
     plan: await planMounts(workspace.root, BUILT_IN_POLICY),
     limits: { ...BUILT_IN_POLICY.limits, ...options.limits },
+    rules: BUILT_IN_POLICY.origins,
     secretHashes: options.secretHashes ?? [],
     emit: (event) => {
       events.push(event);

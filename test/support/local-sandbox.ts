@@ -36,6 +36,7 @@ export class LocalSandbox implements Sandbox {
       gid: process.getgid?.() ?? 0,
       controls: [],
       degraded: [],
+      notes: [],
     };
   }
 
