@@ -60,8 +60,8 @@ async function attach(container: Docker.Container): Promise<() => string> {
   return () => visibleLine(text.trim());
 }
 
-/** What the engine says against this container; a broken connection says nothing of it. */
-function startFailure(error: unknown): GloveboxError {
+/** What the engine says against a container; a broken connection says nothing of it. */
+export function startFailure(error: unknown): GloveboxError {
   if (isDisconnected(error)) return toGloveboxError(error);
   const said = engineWords(error);
   return new GloveboxError("SANDBOX_START_FAILED", `The engine could not start the container: ${said}`, {

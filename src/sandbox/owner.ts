@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { readFile, readlink } from "node:fs/promises";
 import { hostname } from "node:os";
 import { promisify } from "node:util";
+import { systemCode } from "../core/errors.ts";
 import { isJsonObject } from "../core/json.ts";
 import { LABELS } from "./labels.ts";
 
@@ -35,7 +36,18 @@ export async function ownerLabel(): Promise<Record<string, string>> {
 export async function ownerState(owner: Owner): Promise<"alive" | "dead" | "unknown"> {
   const here = await currentPlace();
   if (owner.machine !== here.machine || owner.namespace !== here.namespace) return "unknown";
-  return (await startOf(owner.pid)) === owner.startedAt ? "alive" : "dead";
+  const startedAt = await startOf(owner.pid);
+  if (startedAt === undefined && isThere(owner.pid)) return "unknown";
+  return startedAt === owner.startedAt ? "alive" : "dead";
+}
+
+/** Of a process that cannot be looked at: another user's, where `/proc` hides those (`hidepid`). */
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return systemCode(error) === "EPERM";
+  }
 }
 
 /** Undefined for a label that is not what {@link currentOwner} makes. */

@@ -8,7 +8,7 @@ import { identityFiles, type User } from "../sandbox/identity.ts";
 import { imageContents, requireShell } from "../sandbox/image-contents.ts";
 import { planImageVolumes } from "../sandbox/image-volumes.ts";
 import type { ImageProgress } from "../sandbox/images/build.ts";
-import { ensureImages, type RuntimeVolume } from "../sandbox/images/images.ts";
+import { ensureImages, type ImageSet } from "../sandbox/images/images.ts";
 import { type ImageDetails, inspectImage } from "../sandbox/images/inspect.ts";
 import { LABELS } from "../sandbox/labels.ts";
 import { currentOwner } from "../sandbox/owner.ts";
@@ -68,8 +68,9 @@ export function dockerProvider(options: DockerProviderOptions): SandboxProvider 
 async function open(engine: Engine, options: DockerProviderOptions, asked: SandboxRequest): Promise<Sandbox> {
   const { limits, notes } = fitLimits(asked.limits, asked.rules, engine);
   const request = { ...asked, limits };
-  const { runtime, image } = await findImage(engine, options, request.signal);
-  const prepared = await prepare(engine, options, request, { runtime, image });
+  const found = await findImage(engine, options, request.signal);
+  const { image } = found;
+  const prepared = await prepare(engine, options, request, found);
   const facts = { ref: image.ref, digest: image.digest ?? image.id };
   request.signal.throwIfAborted();
   options.onOpened?.({ engine, plan: prepared.plan });
@@ -92,7 +93,7 @@ export function progressWords({ step, line }: ImageProgress): string {
   return line ? `${step}: ${line}` : step;
 }
 
-type Found = { runtime: RuntimeVolume; image: ImageDetails };
+type Found = ImageSet & { image: ImageDetails };
 
 async function findImage(engine: Engine, options: DockerProviderOptions, signal: AbortSignal): Promise<Found> {
   const onProgress = (event: ImageProgress): void => options.onProgress(progressWords(event));
@@ -102,7 +103,7 @@ async function findImage(engine: Engine, options: DockerProviderOptions, signal:
     { packageRoot, cacheDir, version },
     { env, build, onProgress, signal },
   );
-  return { runtime, image: await inspectImage(engine, options.image ?? base.ref, { onProgress, signal }) };
+  return { base, runtime, image: await inspectImage(engine, options.image ?? base.ref, { onProgress, signal }) };
 }
 
 type Prepared = { plan: BoxPlan; user: User; refusedEnv: string[] };
@@ -111,7 +112,7 @@ async function prepare(
   engine: Engine,
   options: DockerProviderOptions,
   request: SandboxRequest,
-  { runtime, image }: Found,
+  { base, runtime, image }: Found,
 ): Promise<Prepared> {
   const { cacheDir, version } = options;
   const { workspace, plan, limits } = request;
@@ -119,7 +120,7 @@ async function prepare(
     imageContents(engine.docker, image.id, version, cacheDir),
     currentOwner(),
     userInside(engine, invokingUser(workspace), {
-      imageId: image.id,
+      imageId: base.id,
       runtimeVolume: runtime.volume,
       version,
       cacheDir,
