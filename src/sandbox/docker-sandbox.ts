@@ -17,6 +17,8 @@ const ENGINE_BACK_MS = 30_000;
 export type DockerSandboxOptions = {
   engine: Engine;
   plan: BoxPlan;
+  /** Throws when what was mounted is not at its path any more: another container would get something else. */
+  checkSources: () => Promise<void>;
   facts: Omit<SandboxFacts, "containerId" | "controls">;
   /** Awaited before the sandbox goes on. */
   emit: (event: SandboxEvent) => Promise<void>;
@@ -130,6 +132,7 @@ class DockerSandbox implements Sandbox {
     if (this.#replaced) return this.#fail(lost(`The container ${why} for the second time`));
     this.#replaced = true;
     await this.#whenBack(() => this.#box.remove());
+    await this.#options.checkSources();
     this.#box = await this.#whenBack(() => Box.start(this.#options.engine, this.#options.plan));
     await this.announce();
     return `The sandbox stopped while this ran (its container ${why}); it may have had effects. A new sandbox was started; installed packages, /tmp, HOME and background processes are gone, workspace files are kept.`;

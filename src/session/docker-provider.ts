@@ -1,4 +1,5 @@
-import { toGloveboxError } from "../core/errors.ts";
+import { lstat } from "node:fs/promises";
+import { GloveboxError, toGloveboxError } from "../core/errors.ts";
 import type { BoxPlan } from "../sandbox/box.ts";
 import { pidsLimit } from "../sandbox/container-spec.ts";
 import { openDockerSandbox } from "../sandbox/docker-sandbox.ts";
@@ -70,6 +71,7 @@ async function open(engine: Engine, options: DockerProviderOptions, asked: Sandb
   const request = { ...asked, limits };
   const found = await findImage(engine, options, request.signal);
   const { image } = found;
+  const checkSources = await sameFolder(request.workspace.root);
   const prepared = await prepare(engine, options, request, found);
   const facts = { ref: image.ref, digest: image.digest ?? image.id };
   request.signal.throwIfAborted();
@@ -77,6 +79,7 @@ async function open(engine: Engine, options: DockerProviderOptions, asked: Sandb
   return openDockerSandbox({
     engine,
     plan: prepared.plan,
+    checkSources,
     facts: {
       image: facts.ref,
       imageDigest: facts.digest,
@@ -86,6 +89,17 @@ async function open(engine: Engine, options: DockerProviderOptions, asked: Sandb
     },
     emit: (event) => request.emit(event, facts),
   });
+}
+
+/** Whether the folder at `root` is still the one that is there now; never asked while a container has it. */
+async function sameFolder(root: string): Promise<() => Promise<void>> {
+  const before = await lstat(root);
+  return async () => {
+    const now = await lstat(root).catch(() => undefined);
+    if (now?.dev === before.dev && now.ino === before.ino) return;
+    const what = now ? "is not the folder it was" : "is no longer there";
+    throw new GloveboxError("WORKSPACE_REFUSED", `Workspace \`${root}\` ${what}`);
+  };
 }
 
 /** Progress of a build or a pull as one line. */

@@ -110,7 +110,7 @@ describe("what a dead controller leaves", () => {
 });
 
 describe("a start", () => {
-  it("O-LIFE-02 works ten times at once in one folder", async () => {
+  it("O-LIFE-02, Y-06 works ten times at once in one folder", async () => {
     await using place = await Place.create();
     await writeFile(join(place.folder, "s.yaml"), `- calls: [ { bash: { command: "echo $$" } } ]\n- text: "Done."\n`);
     const args = ["run", "--json", "--workspace", place.root, "--model", `scripted:${place.folder}/s.yaml`, "go"];

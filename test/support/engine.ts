@@ -97,8 +97,17 @@ export type CliOptions = {
 };
 
 /** A started command line, as a user would start it, with a clean environment. */
-export function startCli(args: readonly string[], { cwd, env = {}, input, keepStdinOpen = false }: CliOptions = {}) {
-  const child = spawn(process.execPath, [cliPath, ...args], {
+export function startCli(args: readonly string[], options: CliOptions = {}) {
+  return startProgram(process.execPath, [cliPath, ...args], options);
+}
+
+/** A program that runs the command line, in the same environment. */
+export function startProgram(
+  program: string,
+  args: readonly string[],
+  { cwd, env = {}, input, keepStdinOpen = false }: CliOptions = {},
+) {
+  const child = spawn(program, args, {
     cwd: cwd ?? tmpdir(),
     env: {
       PATH: process.env["PATH"],

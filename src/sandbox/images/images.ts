@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { GloveboxError, messageOf } from "../../core/errors.ts";
+import { GloveboxError, messageOf, toGloveboxError } from "../../core/errors.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { BuildContext, ImageProgress } from "./build.ts";
 import { findPlanned, type ImageSet, isWhole } from "./find.ts";
@@ -52,7 +52,8 @@ async function makeAlone(plan: ImagePlan, engine: Engine, inputs: ImageInputs, o
 
 function asBuildFailure(cause: unknown, signal: AbortSignal | undefined): GloveboxError {
   if (signal?.aborted) return new GloveboxError("ABORTED", "Building the images was cancelled", { cause });
-  if (cause instanceof GloveboxError) return cause;
+  const known = toGloveboxError(cause);
+  if (known.code !== "INTERNAL") return known;
   const hint = "Run it again; `glovebox doctor` tells whether the engine is well";
   return new GloveboxError("IMAGE_BUILD_FAILED", `Building the images failed: ${messageOf(cause)}`, { hint, cause });
 }
