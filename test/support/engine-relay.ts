@@ -130,7 +130,7 @@ export class EngineRelay implements AsyncDisposable {
     if (fault === "refuse") {
       return void near.end("HTTP/1.1 500 Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     }
-    const far = connect(this.#upstream);
+    const far = connect({ path: this.#upstream, allowHalfOpen: true });
     this.#track(far);
     near.on("error", () => undefined);
     const fields = incoming.rawHeaders.map((text, index) => (index % 2 === 0 ? `\r\n${text}: ` : text)).join("");
@@ -142,6 +142,8 @@ export class EngineRelay implements AsyncDisposable {
       else if (fault === "lose") near.destroy();
       else this.#pass(bytes, far, near);
     });
+    near.on("end", () => this.isSilent || far.end());
+    far.on("end", () => this.isSilent || near.end());
     near.on("close", () => far.destroy());
     far.on("close", () => near.destroy());
   }
