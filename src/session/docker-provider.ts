@@ -130,6 +130,8 @@ async function prepare(
 ): Promise<Prepared> {
   const { cacheDir, version } = options;
   const { workspace, plan, limits } = request;
+  // Before a container of the image is made: the engine would fill each of its volumes.
+  const volumePaths = planImageVolumes(image, plan.mounts);
   const [contents, owner, user] = await Promise.all([
     imageContents(engine.docker, image.id, version, cacheDir),
     currentOwner(),
@@ -147,7 +149,7 @@ async function prepare(
     refusedEnv: refused,
     plan: {
       prefix: `glovebox-${request.sessionId.slice(-12)}`,
-      volumePaths: planImageVolumes(image, plan.mounts),
+      volumePaths,
       spec: {
         labels: {
           [LABELS.version]: version,

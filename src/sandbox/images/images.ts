@@ -5,7 +5,7 @@ import type { BuildContext, ImageProgress } from "./build.ts";
 import { findPlanned, type ImageSet, isWhole } from "./find.ts";
 import { type ImageInputs, type ImagePlan, readPlan, requireBundle } from "./plan.ts";
 
-export type { ImageSet, RuntimeVolume } from "./find.ts";
+export type { ImageSet } from "./find.ts";
 export type { ImageInputs } from "./plan.ts";
 
 export type EnsureOptions = {
