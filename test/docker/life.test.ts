@@ -5,6 +5,7 @@ import { LABELS } from "../../src/sandbox/labels.ts";
 import { currentOwner } from "../../src/sandbox/owner.ts";
 import { reap } from "../../src/sandbox/reaper.ts";
 import { cli, connect, openSandbox, Place, startCli } from "../support/engine.ts";
+import { eventOf } from "../support/events.ts";
 import { call, words } from "../support/sandbox-contract.ts";
 import { baseRef } from "../support/test-image.ts";
 
@@ -16,21 +17,6 @@ async function containersOf(session: string): Promise<string[]> {
   return found.map(({ Id }) => Id);
 }
 
-/** Waits for the first line of `--events` that has this type. */
-function eventOf(started: ReturnType<typeof startCli>, type: string): Promise<Record<string, string>> {
-  return new Promise((resolve, reject) => {
-    started.child.stdout?.on("data", () => {
-      const line = started
-        .stdout()
-        .split("\n")
-        .slice(0, -1)
-        .find((text) => JSON.parse(text).type === type);
-      if (line) resolve(JSON.parse(line));
-    });
-    started.ended.then(({ stderr }) => reject(new Error(`ended without ${type}: ${stderr}`)), reject);
-  });
-}
-
 const SLEEPER = `- calls: [ { bash: { command: "echo begun; sleep 600" } } ]\n`;
 
 describe("what a dead controller leaves", () => {
@@ -39,7 +25,7 @@ describe("what a dead controller leaves", () => {
     await writeFile(join(place.folder, "s.yaml"), SLEEPER);
     const args = ["run", "--events", "--workspace", place.root, "--model", `scripted:${place.folder}/s.yaml`, "go"];
     const [dead, alive] = [startCli(args), startCli(args)];
-    const sessions = await Promise.all([dead, alive].map(async (run) => (await eventOf(run, "session"))["id"] ?? ""));
+    const sessions = await Promise.all([dead, alive].map(async (run) => (await eventOf(run, "session")).id));
     await Promise.all([dead, alive].map((run) => eventOf(run, "call_started")));
     expect(await Promise.all(sessions.map(async (id) => (await containersOf(id)).length))).toEqual([1, 1]);
 
@@ -184,7 +170,7 @@ describe("a container that goes away", () => {
       `scripted:${place.folder}/s.yaml`,
       "go",
     ]);
-    const session = (await eventOf(run, "session"))["id"] ?? "";
+    const session = (await eventOf(run, "session")).id;
     await eventOf(run, "tool_output");
     const [first] = await containersOf(session);
     await docker.getContainer(first ?? "").remove({ force: true });

@@ -7,8 +7,8 @@ import { VERSION } from "../../src/core/version.ts";
 import { LABELS } from "../../src/sandbox/labels.ts";
 import { dockerProvider } from "../../src/session/docker-provider.ts";
 import { summarise } from "../../src/session/history.ts";
-import { homeOf } from "../../src/session/home.ts";
-import { cli, connect, Place, packageRoot } from "../support/engine.ts";
+import { homeOf, workspaceId } from "../../src/session/home.ts";
+import { cli, connect, openSandbox, Place, packageRoot } from "../support/engine.ts";
 import { Scene, type TestRun } from "../support/run.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 
@@ -89,6 +89,14 @@ describe("Y-07 a disk that fills up", () => {
     expect([...lastWritten]).toEqual(
       expect.arrayContaining(["assistant", "call_prepared", "call_started", "tool_result"]),
     );
+  });
+
+  it("at the first word of a sandbox that has started leaves no container", async () => {
+    await using place = await Place.create();
+    const failure = new Error("full");
+    await expect(openSandbox(place.root, { emit: () => Promise.reject(failure) })).rejects.toBe(failure);
+    const filters = { label: [`${LABELS.workspace}=${workspaceId(place.root)}`] };
+    expect(await docker.listContainers({ all: true, filters })).toEqual([]);
   });
 
   it("before a start is said in one sentence, with exit code 1, and nothing is started", async () => {

@@ -20,6 +20,8 @@ export function connect(env: NodeJS.ProcessEnv = process.env): Promise<Engine> {
 }
 
 export type OpenOptions = {
+  /** Called for each event, after it has been noted. */
+  emit?: () => Promise<void>;
   env?: NodeJS.ProcessEnv;
   image?: string;
   limits?: Partial<PolicyLimits>;
@@ -58,7 +60,7 @@ export async function openSandbox(root: string, options: OpenOptions = {}): Prom
     secretHashes: options.secretHashes ?? [],
     emit: (event) => {
       events.push(event);
-      return Promise.resolve();
+      return options.emit?.() ?? Promise.resolve();
     },
     signal: new AbortController().signal,
   });
