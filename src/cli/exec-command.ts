@@ -1,5 +1,4 @@
 import { GloveboxError } from "../core/errors.ts";
-import { visibleLine } from "../core/visible.ts";
 import type { Terminal } from "../sandbox/attach.ts";
 import { execInSandbox } from "../session/exec.ts";
 import { surroundingsOf } from "../session/surroundings.ts";
@@ -34,9 +33,9 @@ export function execCommand(command: readonly string[], flags: ExecFlags, io: Io
           onProgress: (words) => view.progress(words),
           onReaped: (reaped) => view.reaped(reaped),
           onPolicy: (facts) => view.policy(facts),
-          onReady: (degraded) => {
+          onReady: (facts) => {
             screen.end();
-            for (const words of degraded) screen.line(`! weaker than meant: ${visibleLine(words)}`);
+            view.weaknesses(facts);
             if (isInteractive) leaveRaw = enterRaw(io);
           },
           signal: interruption.signal,

@@ -5,6 +5,7 @@ import { clip } from "../core/truncate.ts";
 import { visible, visibleLine } from "../core/visible.ts";
 import { droppedWords } from "../policy/dropped.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
+import type { SandboxFacts } from "../sandbox/sandbox.ts";
 import type { PolicyFacts } from "../session/policy.ts";
 import type { Paint } from "./paint.ts";
 import type { Screen } from "./screen.ts";
@@ -53,6 +54,12 @@ export class RunView {
   policy({ dropped, warnings }: Pick<PolicyFacts, "dropped" | "warnings">): void {
     for (const item of dropped) this.#note(`policy: dropped ${visibleLine(droppedWords(item))}`);
     for (const words of warnings) this.#note(`policy: ${visibleLine(words)}`);
+  }
+
+  /** In what a sandbox that has started is not as it was meant. */
+  weaknesses({ degraded, notes }: Pick<SandboxFacts, "degraded" | "notes">): void {
+    for (const words of degraded) this.#note(`weaker than meant: ${visibleLine(words)}`);
+    for (const words of notes) this.#note(visibleLine(words));
   }
 
   event(event: SessionEvent): void {
@@ -141,14 +148,11 @@ export class RunView {
     switch (event) {
       case "started":
         this.#options.screen.end();
-        for (const words of Array.isArray(facts["degraded"]) ? facts["degraded"] : []) {
-          this.#note(`weaker than meant: ${visibleLine(String(words))}`);
-        }
-        return;
+        return this.weaknesses({ degraded: textsOf(facts["degraded"]), notes: textsOf(facts["notes"]) });
       case "lost":
         return this.#note(`the sandbox was lost: its container ${visibleLine(String(facts["container"]))}`);
       case "toolhost_restarted":
-        return this.#note("the tool host was ended by a call and has been started again");
+        return this.#note("the tool host was lost and has been started again");
       case "selftest":
       case "ended":
         return;
@@ -160,4 +164,8 @@ export class RunView {
   #note(text: string): void {
     this.#options.screen.line(`${this.#options.paint("yellow", "!")} ${text}`);
   }
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
 }

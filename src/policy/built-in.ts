@@ -46,8 +46,9 @@ export const BUILT_IN_LAYER: Layer = {
     "workspace.unprotect": listed("workspace.unprotect", []),
     "network.forward": listed("network.forward", []),
     "tools.deny": listed("tools.deny", []),
-    "env.set": listed("env.set", []),
-    "env.pass": listed("env.pass", []),
+    "env.set": { rule: "built-in/env.set", items: [said("env.set.CI", "CI=1")] },
+    // Not LANG: most images lack the person's locale, and programs then fall back to bytes, or warn.
+    "env.pass": listed("env.pass", ["TZ"]),
   },
   hosts: { allow: noHost("allow"), ask: noHost("ask"), deny: noHost("deny") },
   picks: { image: said("image", "glovebox/base") },

@@ -3,8 +3,9 @@ import { clip } from "../core/truncate.ts";
 import { visibleLine } from "../core/visible.ts";
 import type { Control, Hello, SelfTestExpectation } from "../protocol/messages.ts";
 import { startToolHost, type ToolHostExec } from "./channel.ts";
-import { inspectEnd, removeContainer, type StartedContainer, startContainer } from "./container.ts";
+import { inspectEnd, type StartedContainer, startContainer } from "./container.ts";
 import type { ContainerSpec } from "./container-spec.ts";
+import { removeContainer } from "./engine/containers.ts";
 import type { Engine } from "./engine/engine.ts";
 import { failedControls, NOT_REPORTED } from "./expected-controls.ts";
 import { createImageVolumes, removeVolumes } from "./image-volumes.ts";
@@ -12,7 +13,7 @@ import { ToolHostConnection } from "./tool-host-connection.ts";
 
 /** All that is decided before a container is made; pure data, the same for a replacement. */
 export type BoxPlan = {
-  spec: Omit<ContainerSpec, "name" | "imageVolumes">;
+  spec: Omit<ContainerSpec, "imageVolumes">;
   /** Paths the image declares as volumes. */
   volumePaths: readonly string[];
   hello: Omit<Hello, "type" | "protocol">;
@@ -94,16 +95,17 @@ export class Box {
     requireControls(failedControls(this.controls, expect));
   }
 
-  /** A new tool host in the same container, after the old one's channel has ended. */
-  async restart(): Promise<void> {
+  /** A new tool host in the same container, after the old one's channel has ended. Gives the old one's exit code. */
+  async restart(): Promise<number | null> {
     const previousPid = this.#pid;
     // One that lost its channel ends what it finds, a successor too: it is given the time to be done with that.
-    await this.#exec.ended(LEAVE_MS);
+    const exitCode = await this.#exec.ended(LEAVE_MS);
     this.#exec = await startToolHost(this.container.docker, this.#plan.spec.user);
     this.connection = new ToolHostConnection(this.#exec);
     await this.#greet({ previousPid });
     // The agent has been at work since the first proof; what it made unwritable is its own affair.
     await this.#prove({ ...this.#plan.expect, writable: [] });
+    return exitCode;
   }
 
   /** Removes the container and its volumes; every error is collected, the first one thrown. */

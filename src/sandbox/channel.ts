@@ -2,6 +2,7 @@ import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
 import { tailBytes } from "../core/truncate.ts";
+import { orMissing } from "./engine/status.ts";
 import type { User } from "./identity.ts";
 import { RUNTIME_PATHS } from "./images/runtime-paths.ts";
 import type { ChannelStreams } from "./tool-host-connection.ts";
@@ -10,8 +11,8 @@ import type { ChannelStreams } from "./tool-host-connection.ts";
 export type ToolHostExec = ChannelStreams & {
   /** The end of what it printed on stderr, for diagnosis: at most 4 KiB. */
   stderr: () => string;
-  /** Resolves when the tool host has ended, or after that time. */
-  ended: (withinMs: number) => Promise<void>;
+  /** Resolves with the tool host's exit code, or with null when it has not ended within that time or nobody knows. */
+  ended: (withinMs: number) => Promise<number | null>;
 };
 
 const STDERR_BYTES = 4 * 1024;
@@ -55,9 +56,14 @@ export async function startToolHost(container: Docker.Container, { uid, gid }: U
 
 const POLL_MS = 20;
 
-async function whenEnded(exec: Docker.Exec, withinMs: number): Promise<void> {
+async function whenEnded(exec: Docker.Exec, withinMs: number): Promise<number | null> {
   const deadline = performance.now() + withinMs;
-  while ((await exec.inspect()).Running && performance.now() < deadline) await sleep(POLL_MS);
+  for (;;) {
+    // An engine that was restarted knows its earlier execs no more.
+    const info = await orMissing(exec.inspect());
+    if (!info?.Running || performance.now() > deadline) return info?.ExitCode ?? null;
+    await sleep(POLL_MS);
+  }
 }
 
 type Sinks = { stdout: (bytes: Buffer) => boolean; stderr: (bytes: Buffer) => unknown };

@@ -11,7 +11,6 @@ export type Cover = { target: string; kind: "file" | "folder" };
 export type ContainerLimits = { cpus: number; memoryBytes: number; pids: number; tmpBytes: number };
 
 export type ContainerSpec = {
-  name: string;
   labels: Record<string, string>;
   /** The image by id, so that a tag moved meanwhile changes nothing. */
   imageId: string;
@@ -50,7 +49,6 @@ const OPEN_FILES = 16_384;
 /** Exactly how the container is made; nothing else sets an option of it. */
 export function createOptions(spec: ContainerSpec): Docker.ContainerCreateOptions {
   return {
-    name: spec.name,
     Image: spec.imageId,
     Hostname: SELF_NAME,
     User: `${IDLE_USER}:${IDLE_USER}`,

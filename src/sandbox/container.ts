@@ -1,11 +1,12 @@
 import type Docker from "dockerode";
-import { GloveboxError, messageOf } from "../core/errors.ts";
-import { shortId } from "../core/ids.ts";
-import { clip, headBytes } from "../core/truncate.ts";
+import { GloveboxError, toGloveboxError } from "../core/errors.ts";
+import { headBytes } from "../core/truncate.ts";
 import { visibleLine } from "../core/visible.ts";
 import { demultiplex } from "./channel.ts";
 import { type ContainerSpec, createOptions } from "./container-spec.ts";
-import { orMissing, statusOf } from "./engine/status.ts";
+import { createContainer, removeContainer } from "./engine/containers.ts";
+import { engineWords, isDisconnected } from "./engine/guard.ts";
+import { orMissing } from "./engine/status.ts";
 
 /** What the container itself prints is kept up to here: enough for the reason of an early death. */
 const FIRST_OUTPUT_BYTES = 4 * 1024;
@@ -24,12 +25,10 @@ export type StartedContainer = {
  * Creates and starts a container; one that cannot be started is removed again. Names get a random part, and one that
  * is taken is replaced by another, so a foreign container of that name is left alone.
  */
-export async function startContainer(
-  docker: Docker,
-  spec: Omit<ContainerSpec, "name">,
-  prefix: string,
-): Promise<StartedContainer> {
-  const container = await create(docker, spec, prefix);
+export async function startContainer(docker: Docker, spec: ContainerSpec, prefix: string): Promise<StartedContainer> {
+  const container = await createContainer(docker, createOptions(spec), prefix).catch((error: unknown) => {
+    throw startFailure(error);
+  });
   try {
     const firstOutput = await attach(container);
     await container.start();
@@ -48,26 +47,6 @@ export async function inspectEnd(container: Docker.Container): Promise<Container
   return { running: running && !paused, exitCode: running ? null : code, outOfMemory, error };
 }
 
-/** Kills what runs in it and removes it with its anonymous volumes; fine when it is already gone. */
-export async function removeContainer(container: Docker.Container): Promise<void> {
-  try {
-    await container.remove({ force: true, v: true });
-  } catch (error) {
-    // 409: somebody else is removing it at this moment.
-    if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
-  }
-}
-
-async function create(docker: Docker, spec: Omit<ContainerSpec, "name">, prefix: string): Promise<Docker.Container> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await docker.createContainer(createOptions({ ...spec, name: `${prefix}-${shortId()}` }));
-    } catch (error) {
-      if (statusOf(error) !== 409 || attempt === 5) throw startFailure(error);
-    }
-  }
-}
-
 /** There is no log driver, so what is not caught while it runs is lost. */
 async function attach(container: Docker.Container): Promise<() => string> {
   const stream = await container.attach({ stream: true, stdout: true, stderr: true });
@@ -81,8 +60,10 @@ async function attach(container: Docker.Container): Promise<() => string> {
   return () => visibleLine(text.trim());
 }
 
-function startFailure(error: unknown): GloveboxError {
-  const said = clip(visibleLine(messageOf(error).replace(/^\(HTTP code \d+\) [^-]*- /, "")), 500);
+/** What the engine says against a container; a broken connection says nothing of it. */
+export function startFailure(error: unknown): GloveboxError {
+  if (isDisconnected(error)) return toGloveboxError(error);
+  const said = engineWords(error);
   return new GloveboxError("SANDBOX_START_FAILED", `The engine could not start the container: ${said}`, {
     hint: hintFor(said),
     cause: error,

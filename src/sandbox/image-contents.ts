@@ -5,7 +5,8 @@ import tar from "tar-stream";
 import { writeAtomically } from "../core/atomic-file.ts";
 import { GloveboxError } from "../core/errors.ts";
 import { isJsonObject } from "../core/json.ts";
-import { statusOf } from "./engine/status.ts";
+import { createContainer, removeContainer } from "./engine/containers.ts";
+import { orMissing, statusOf } from "./engine/status.ts";
 import { probeLabels } from "./owner.ts";
 
 /** What must be known of an image's files before a container of it is made. */
@@ -71,13 +72,12 @@ function isContents(value: unknown): value is ImageContents {
 }
 
 async function readContents(docker: Docker, imageId: string, version: string): Promise<ImageContents> {
-  const container = await docker.createContainer({
-    Image: imageId,
-    Entrypoint: ["/never-started"],
-    Cmd: [],
-    Labels: await probeLabels(version),
-    HostConfig: { NetworkMode: "none" },
-  });
+  const options = { Image: imageId, Entrypoint: ["/never-started"], Cmd: [], Labels: await probeLabels(version) };
+  const container = await createContainer(
+    docker,
+    { ...options, HostConfig: { NetworkMode: "none" } },
+    "glovebox-probe",
+  );
   try {
     const [passwd, group, ...shells] = await Promise.all([
       readText(container, "/etc/passwd"),
@@ -86,13 +86,13 @@ async function readContents(docker: Docker, imageId: string, version: string): P
     ]);
     return { passwd, group, shell: SHELLS.find((_, index) => shells[index]) };
   } finally {
-    await container.remove({ force: true, v: true });
+    await removeContainer(container);
   }
 }
 
 /** The text of a regular file of the image; empty when it is absent, a link or too large, as if the image had none. */
 async function readText(container: Docker.Container, path: string): Promise<string> {
-  const archive = await container.getArchive({ path }).catch(() => undefined);
+  const archive = await orMissing(container.getArchive({ path }));
   if (!archive) return "";
   const chunks: Buffer[] = [];
   for await (const entry of archive.pipe(tar.extract())) {

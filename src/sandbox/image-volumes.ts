@@ -4,7 +4,7 @@ import { GloveboxError } from "../core/errors.ts";
 import { shortId } from "../core/ids.ts";
 import { visibleLine } from "../core/visible.ts";
 import type { ContainerSpec } from "./container-spec.ts";
-import { statusOf } from "./engine/status.ts";
+import { twice } from "./engine/twice.ts";
 import { HOME, RUNTIME_ROOT, STATE_DIR } from "./places.ts";
 
 /** More than any honest image declares; beyond it a path gets a tmpfs, which hides the image's content there. */
@@ -47,32 +47,26 @@ function isAtOrBelow(path: string, place: string): boolean {
 
 /**
  * For each path the image declares as a volume one of ours: an anonymous one would carry no label and outlive a crash.
+ * When one cannot be made, none is left.
  */
 export async function createImageVolumes(
   docker: Docker,
   { targets, prefix, labels }: { targets: readonly string[]; prefix: string; labels: Record<string, string> },
 ): Promise<ContainerSpec["imageVolumes"]> {
   const run = shortId();
-  return Promise.all(
-    targets.map(async (target, index) => {
-      if (index >= MAX_VOLUMES) return { target, volume: "tmpfs" as const };
-      const volume = `${prefix}-${run}-${index}`;
-      await docker.createVolume({ Name: volume, Labels: labels });
-      return { target, volume };
-    }),
-  );
+  const planned = targets.map((target, index) => ({
+    target,
+    volume: index < MAX_VOLUMES ? `${prefix}-${run}-${index}` : ("tmpfs" as const),
+  }));
+  const names = planned.flatMap(({ volume }) => (volume === "tmpfs" ? [] : [volume]));
+  const made = await Promise.allSettled(names.map((Name) => docker.createVolume({ Name, Labels: labels })));
+  const failed = made.find(({ status }) => status === "rejected");
+  if (failed?.status !== "rejected") return planned;
+  await removeVolumes(docker, names).catch(() => undefined);
+  throw failed.reason;
 }
 
 /** Fine for volumes that are already gone. */
 export async function removeVolumes(docker: Docker, names: readonly string[]): Promise<void> {
-  await Promise.all(
-    names.map(async (name) => {
-      await docker
-        .getVolume(name)
-        .remove()
-        .catch((error: unknown) => {
-          if (statusOf(error) !== 404) throw error;
-        });
-    }),
-  );
+  await Promise.all(names.map((name) => twice(() => docker.getVolume(name).remove(), [404])));
 }

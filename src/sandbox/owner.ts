@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { readFile, readlink } from "node:fs/promises";
 import { hostname } from "node:os";
 import { promisify } from "node:util";
+import { systemCode } from "../core/errors.ts";
 import { isJsonObject } from "../core/json.ts";
 import { LABELS } from "./labels.ts";
 
@@ -23,14 +24,30 @@ export async function currentOwner(): Promise<Owner> {
 
 /** The labels of a container that only looks at something and is removed at once. */
 export async function probeLabels(version: string): Promise<Record<string, string>> {
-  return { [LABELS.version]: version, [LABELS.kind]: "probe", [LABELS.owner]: JSON.stringify(await currentOwner()) };
+  return { [LABELS.version]: version, [LABELS.kind]: "probe", ...(await ownerLabel()) };
+}
+
+/** Says of a container that it is ours, as long as this process lives. */
+export async function ownerLabel(): Promise<Record<string, string>> {
+  return { [LABELS.owner]: JSON.stringify(await currentOwner()) };
 }
 
 /** `unknown` when the owner lives where this process cannot look. */
 export async function ownerState(owner: Owner): Promise<"alive" | "dead" | "unknown"> {
   const here = await currentPlace();
   if (owner.machine !== here.machine || owner.namespace !== here.namespace) return "unknown";
-  return (await startOf(owner.pid)) === owner.startedAt ? "alive" : "dead";
+  const startedAt = await startOf(owner.pid);
+  if (startedAt === undefined && isThere(owner.pid)) return "unknown";
+  return startedAt === owner.startedAt ? "alive" : "dead";
+}
+
+/** Of a process that cannot be looked at: another user's, where `/proc` hides those (`hidepid`). */
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return systemCode(error) === "EPERM";
+  }
 }
 
 /** Undefined for a label that is not what {@link currentOwner} makes. */

@@ -1,6 +1,6 @@
 import type Docker from "dockerode";
 import { messageOf } from "../core/errors.ts";
-import { removeContainer } from "./container.ts";
+import { removeContainer } from "./engine/containers.ts";
 import { orMissing, statusOf } from "./engine/status.ts";
 import { LABELS } from "./labels.ts";
 import { ownerState, parseOwner } from "./owner.ts";

@@ -26,6 +26,8 @@ export type SandboxFacts = {
   degraded: string[];
   /** Among these is one that a command could make use of. */
   isWeakened: boolean;
+  /** Other than the policy says, and no weaker: `the engine has 1 processor`. */
+  notes: string[];
 };
 
 /** What happens to a sandbox while a session has it; becomes a record of the log. */

@@ -2,15 +2,10 @@ import { chown, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeAtomically } from "../core/atomic-file.ts";
 import { GloveboxError } from "../core/errors.ts";
-import { demultiplex } from "./channel.ts";
-import { removeContainer } from "./container.ts";
 import type { Engine } from "./engine/engine.ts";
+import { createHelper, type HelperOptions } from "./helper.ts";
 import type { User } from "./identity.ts";
 import { RUNTIME_PATHS } from "./images/runtime-paths.ts";
-import { probeLabels } from "./owner.ts";
-import { RUNTIME_ROOT } from "./places.ts";
-
-export type UserOptions = { imageId: string; runtimeVolume: string; version: string; cacheDir: string };
 
 /** What an unmapped owner looks like from inside: the kernel's overflow id. */
 const OVERFLOW_ID = 65_534;
@@ -20,7 +15,7 @@ const OVERFLOW_ID = 65_534;
  * (rootless, userns-remap) a probe file of that user is looked at from inside, once per engine; it is never guessed.
  * @throws GloveboxError `ENGINE_UNSUPPORTED` where that user does not exist inside.
  */
-export async function userInside(engine: Engine, host: User, options: UserOptions): Promise<User> {
+export async function userInside(engine: Engine, host: User, options: HelperOptions): Promise<User> {
   if (!engine.isRootless && !engine.isRemapped) return host;
   const note = join(options.cacheDir, "users", `${engine.id.replace(/[^\w-]/g, "-")}-${host.uid}-${host.gid}`);
   const noted = parseUser(await readFile(note, "utf8").catch(() => ""));
@@ -50,31 +45,8 @@ function parseUser(text: string): User | undefined {
 
 const STAT_PROBE = "const s = require('fs').statSync('/probe'); process.stdout.write(s.uid + ':' + s.gid)";
 
-async function look({ docker }: Engine, probe: string, options: UserOptions): Promise<string> {
-  const container = await docker.createContainer({
-    Image: options.imageId,
-    Entrypoint: [RUNTIME_PATHS.nodePath, "-e", STAT_PROBE],
-    Cmd: [],
-    Labels: await probeLabels(options.version),
-    HostConfig: {
-      NetworkMode: "none",
-      CapDrop: ["ALL"],
-      SecurityOpt: ["no-new-privileges:true"],
-      ReadonlyRootfs: true,
-      Mounts: [
-        { Type: "bind", Source: probe, Target: "/probe", ReadOnly: true },
-        { Type: "volume", Source: options.runtimeVolume, Target: RUNTIME_ROOT, ReadOnly: true },
-      ],
-    },
-  });
-  try {
-    const stream = await container.attach({ stream: true, stdout: true, stderr: true });
-    const chunks: Buffer[] = [];
-    demultiplex(stream, { stdout: (bytes) => chunks.push(bytes) > 0, stderr: () => true });
-    await container.start();
-    await container.wait();
-    return Buffer.concat(chunks).toString("utf8");
-  } finally {
-    await removeContainer(container);
-  }
+async function look(engine: Engine, probe: string, options: HelperOptions): Promise<string> {
+  const command = [RUNTIME_PATHS.nodePath, "--openssl-config=/dev/null", "-e", STAT_PROBE];
+  const mounts = [{ source: probe, target: "/probe", readOnly: true }];
+  return (await createHelper(engine, options).run({ command, mounts })).stdout;
 }

@@ -1,3 +1,4 @@
+import { lstat } from "node:fs/promises";
 import { GloveboxError, toGloveboxError } from "../core/errors.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { BoxPlan } from "../sandbox/box.ts";
@@ -9,7 +10,7 @@ import { identityFiles, type User } from "../sandbox/identity.ts";
 import { imageContents, requireShell } from "../sandbox/image-contents.ts";
 import { planImageVolumes } from "../sandbox/image-volumes.ts";
 import type { ImageProgress } from "../sandbox/images/build.ts";
-import { ensureImages, type RuntimeVolume } from "../sandbox/images/images.ts";
+import { ensureImages, type ImageSet } from "../sandbox/images/images.ts";
 import { type ImageDetails, inspectImage } from "../sandbox/images/inspect.ts";
 import { keptFile } from "../sandbox/kept-file.ts";
 import { LABELS } from "../sandbox/labels.ts";
@@ -19,6 +20,7 @@ import { type Reaped, reap } from "../sandbox/reaper.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { seccompOption } from "../sandbox/seccomp/option.ts";
 import { userInside } from "../sandbox/user.ts";
+import { fitLimits } from "./fit-limits.ts";
 import type { SandboxProvider, SandboxRequest } from "./provider.ts";
 
 export type DockerProviderOptions = {
@@ -67,24 +69,41 @@ export function dockerProvider(options: DockerProviderOptions): SandboxProvider 
   };
 }
 
-async function open(engine: Engine, options: DockerProviderOptions, request: SandboxRequest): Promise<Sandbox> {
-  const { runtime, image } = await findImage(engine, options, request.signal);
-  const prepared = await prepare(engine, options, request, { runtime, image });
+async function open(engine: Engine, options: DockerProviderOptions, asked: SandboxRequest): Promise<Sandbox> {
+  const { limits, notes } = fitLimits(asked.limits, asked.rules, engine);
+  const request = { ...asked, limits };
+  const found = await findImage(engine, options, request.signal);
+  const { image } = found;
+  const checkSources = await sameFolder(request.workspace.root);
+  const prepared = await prepare(engine, options, request, found);
   const facts = { ref: image.ref, digest: image.digest ?? image.id };
   request.signal.throwIfAborted();
   options.onOpened?.({ engine, plan: prepared.plan });
   return openDockerSandbox({
     engine,
     plan: prepared.plan,
+    checkSources,
     facts: {
       image: facts.ref,
       imageDigest: facts.digest,
       ...prepared.user,
       degraded: degradations(engine, prepared.user, prepared.refusedEnv),
       isWeakened: engine.hasSelinux,
+      notes,
     },
     emit: (event) => request.emit(event, facts),
   });
+}
+
+/** Whether the folder at `root` is still the one that is there now; never asked while a container has it. */
+async function sameFolder(root: string): Promise<() => Promise<void>> {
+  const before = await lstat(root);
+  return async () => {
+    const now = await lstat(root).catch(() => undefined);
+    if (now?.dev === before.dev && now.ino === before.ino) return;
+    const what = now ? "is not the folder it was" : "is no longer there";
+    throw new GloveboxError("WORKSPACE_REFUSED", `Workspace \`${root}\` ${what}`);
+  };
 }
 
 /** Progress of a build or a pull as one line. */
@@ -92,7 +111,7 @@ export function progressWords({ step, line }: ImageProgress): string {
   return line ? `${step}: ${line}` : step;
 }
 
-type Found = { runtime: RuntimeVolume; image: ImageDetails };
+type Found = ImageSet & { image: ImageDetails };
 
 async function findImage(engine: Engine, options: DockerProviderOptions, signal: AbortSignal): Promise<Found> {
   const onProgress = (event: ImageProgress): void => options.onProgress(progressWords(event));
@@ -102,7 +121,7 @@ async function findImage(engine: Engine, options: DockerProviderOptions, signal:
     { packageRoot, cacheDir, version },
     { env, build, onProgress, signal },
   );
-  return { runtime, image: await inspectImage(engine, options.image ?? base.ref, { onProgress, signal }) };
+  return { base, runtime, image: await inspectImage(engine, options.image ?? base.ref, { onProgress, signal }) };
 }
 
 type Prepared = { plan: BoxPlan; user: User; refusedEnv: string[] };
@@ -111,15 +130,17 @@ async function prepare(
   engine: Engine,
   options: DockerProviderOptions,
   request: SandboxRequest,
-  { runtime, image }: Found,
+  { base, runtime, image }: Found,
 ): Promise<Prepared> {
   const { cacheDir, version } = options;
   const { workspace, plan, limits } = request;
+  // Before a container of the image is made: the engine would fill each of its volumes.
+  const volumePaths = planImageVolumes(image, plan.mounts);
   const [contents, owner, user] = await Promise.all([
     imageContents(engine.docker, image.id, version, cacheDir),
     currentOwner(),
     userInside(engine, invokingUser(workspace), {
-      imageId: image.id,
+      imageId: base.id,
       runtimeVolume: runtime.volume,
       version,
       cacheDir,
@@ -132,7 +153,7 @@ async function prepare(
     refusedEnv: refused,
     plan: {
       prefix: `glovebox-${request.sessionId.slice(-12)}`,
-      volumePaths: planImageVolumes(image, plan.mounts),
+      volumePaths,
       spec: {
         labels: {
           [LABELS.version]: version,

@@ -149,12 +149,13 @@ async function openAndClose(folder: string, { surroundings, policy, options }: T
   const workspace = await openWorkspace(folder, { userHome, gloveboxHome: home.root });
   const onReaped = ({ removed }: Reaped): unknown => reaped.push(...removed.map(({ kind, name }) => `${kind} ${name}`));
   const { sandbox } = await openPlainSandbox({ ...options, workspace, policy, build: false, onReaped }, surroundings);
-  const { degraded, controls, image } = sandbox.facts;
+  const { degraded, notes, controls, image } = sandbox.facts;
   await sandbox.close();
   return [
     fine("sandbox", `opened with ${image}, and removed again`),
     ...controls.map(({ control, evidence }) => fine(`  ${control}`, evidence)),
     ...degraded.map((words): Finding => ({ subject: "sandbox", status: "warning", detail: words, hint: null })),
+    ...notes.map((words) => fine("limits", words)),
     ...reaped.map((words) => fine("leftovers", `removed ${words}`)),
   ];
 }

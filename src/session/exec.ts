@@ -1,5 +1,6 @@
 import { type AttachStreams, attach, type Terminal } from "../sandbox/attach.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
+import type { SandboxFacts } from "../sandbox/sandbox.ts";
 import { planMounts } from "../workspace/plan-mounts.ts";
 import { planWarnings } from "../workspace/plan-warnings.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
@@ -24,7 +25,7 @@ export type ExecSettings = {
   /** Where the policy came from and what it left out. */
   onPolicy: (facts: PolicyFacts) => void;
   /** The sandbox is ready and the command about to start. */
-  onReady: (degraded: readonly string[]) => void;
+  onReady: (facts: Pick<SandboxFacts, "degraded" | "notes">) => void;
   /** Aborting ends the command with its container. */
   signal: AbortSignal;
 };
@@ -42,7 +43,7 @@ export async function execInSandbox(settings: ExecSettings, surroundings: Surrou
   const { sandbox, engine, plan } = await openPlainSandbox({ ...settings, workspace, policy, planned }, surroundings);
   try {
     settings.signal.throwIfAborted();
-    settings.onReady(sandbox.facts.degraded);
+    settings.onReady(sandbox.facts);
     const container = engine.docker.getContainer(sandbox.facts.containerId);
     return await attach(container, { hello: plan.hello, user: plan.spec.user }, settings);
   } finally {

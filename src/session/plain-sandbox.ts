@@ -48,6 +48,7 @@ export const openPlainSandbox: OpenPlain = async (request, surroundings) => {
     workspace,
     plan,
     limits: policy.limits,
+    rules: policy.origins,
     secretHashes: secrets.hashes(),
     emit: () => Promise.resolve(),
     signal,

@@ -10,6 +10,8 @@ export type SandboxRequest = {
   workspace: Workspace;
   plan: MountPlan;
   limits: PolicyLimits;
+  /** Who set each limit, by its key: the policy's origins. */
+  rules: Readonly<Record<string, string>>;
   /** SHA-256 of secrets that must be found in no environment inside. */
   secretHashes: readonly string[];
   /** Awaited before the sandbox goes on. */

@@ -82,6 +82,7 @@ export class Session {
       workspace,
       plan,
       limits: policy.limits,
+      rules: policy.origins,
       secretHashes: options.secretHashes,
       emit: async ({ event, containerId, detail }, image) => {
         await recorder.append({

@@ -15,7 +15,8 @@ import { ATTACKS } from "../../src/session/attacks/catalogue.ts";
 import type { Caller } from "../../src/session/attacks/inside.ts";
 import { carryOut } from "../../src/session/attacks/run.ts";
 import { surroundingsOf } from "../../src/session/surroundings.ts";
-import { connect, eventOf, Place, startCli } from "../support/engine.ts";
+import { connect, Place, startCli } from "../support/engine.ts";
+import { eventOf } from "../support/events.ts";
 
 const MODES = [[], ["--approve", "ask"], ["--approve", "auto"], ["--approve", "deny"]];
 

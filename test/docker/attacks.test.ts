@@ -117,7 +117,7 @@ function besideIt(workspace: { source: string; target: string }) {
 
 describe("`doctor --attack`", () => {
   it("shows an ordinary user a row for each attack, and exits with 0", async () => {
-    await using place = await Place.create({ forEveryone: true });
+    await using place = await Place.create(tmpdir(), { forEveryone: true });
     const user = isRoot ? { user: { uid: 1000, gid: await engineGroup() } } : {};
     const env = { GLOVEBOX_HOME: `${place.folder}/h`, HOME: place.folder };
     const { code, stdout, stderr } = await cli(["doctor", "--attack"], { cwd: place.root, env, ...user });

@@ -147,7 +147,7 @@ describe("an image of somebody else's", () => {
     expect(left).toEqual([]);
   });
 
-  it("for another processor is refused in one sentence", async () => {
+  it("Y-08 for another processor is refused in one sentence", async () => {
     await using place = await Place.create();
     const other = engine.architecture === "x64" ? "arm64" : "amd64";
     const ref = `glovebox-test/foreign:${process.pid}`;

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { LABELS } from "../../src/sandbox/labels.ts";
 import { currentOwner } from "../../src/sandbox/owner.ts";
 import { reap } from "../../src/sandbox/reaper.ts";
-import { cli, connect, eventOf, openSandbox, Place, startCli } from "../support/engine.ts";
+import { cli, connect, openSandbox, Place, startCli } from "../support/engine.ts";
+import { eventOf } from "../support/events.ts";
 import { call, words } from "../support/sandbox-contract.ts";
 import { baseRef } from "../support/test-image.ts";
 
@@ -24,7 +25,7 @@ describe("what a dead controller leaves", () => {
     await writeFile(join(place.folder, "s.yaml"), SLEEPER);
     const args = ["run", "--events", "--workspace", place.root, "--model", `scripted:${place.folder}/s.yaml`, "go"];
     const [dead, alive] = [startCli(args), startCli(args)];
-    const sessions = await Promise.all([dead, alive].map(async (run) => (await eventOf(run, "session"))["id"] ?? ""));
+    const sessions = await Promise.all([dead, alive].map(async (run) => (await eventOf(run, "session")).id));
     await Promise.all([dead, alive].map((run) => eventOf(run, "call_started")));
     expect(await Promise.all(sessions.map(async (id) => (await containersOf(id)).length))).toEqual([1, 1]);
 
@@ -95,7 +96,7 @@ describe("what a dead controller leaves", () => {
 });
 
 describe("a start", () => {
-  it("O-LIFE-02 works ten times at once in one folder", async () => {
+  it("O-LIFE-02, Y-06 works ten times at once in one folder", async () => {
     await using place = await Place.create();
     await writeFile(join(place.folder, "s.yaml"), `- calls: [ { bash: { command: "echo $$" } } ]\n- text: "Done."\n`);
     const args = ["run", "--json", "--workspace", place.root, "--model", `scripted:${place.folder}/s.yaml`, "go"];
@@ -169,7 +170,7 @@ describe("a container that goes away", () => {
       `scripted:${place.folder}/s.yaml`,
       "go",
     ]);
-    const session = (await eventOf(run, "session"))["id"] ?? "";
+    const session = (await eventOf(run, "session")).id;
     await eventOf(run, "tool_output");
     const [first] = await containersOf(session);
     await docker.getContainer(first ?? "").remove({ force: true });

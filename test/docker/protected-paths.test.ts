@@ -2,8 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
-import type { BoxPlan } from "../../src/sandbox/box.ts";
-import { openDockerSandbox } from "../../src/sandbox/docker-sandbox.ts";
+import { Box, type BoxPlan } from "../../src/sandbox/box.ts";
 import type { Opened as Made } from "../../src/session/docker-provider.ts";
 import { type OpenOptions, openSandbox, Place } from "../support/engine.ts";
 import { call, words } from "../support/sandbox-contract.ts";
@@ -121,13 +120,7 @@ describe("a self-test", () => {
     expect(opened.sandbox.facts.controls.every(({ holds }) => holds)).toBe(true);
     if (!made) throw new Error("nothing was opened");
     const { engine, plan } = made;
-    const { containerId: _id, controls: _controls, ...facts } = opened.sandbox.facts;
-    return openDockerSandbox({
-      engine,
-      plan: { ...plan, spec: { ...plan.spec, ...(await hole(plan.spec)) } },
-      facts,
-      emit: () => Promise.resolve(),
-    });
+    return Box.start(engine, { ...plan, spec: { ...plan.spec, ...(await hole(plan.spec)) } });
   }
 
   const refusal = (control: string) => ({

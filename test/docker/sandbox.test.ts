@@ -58,14 +58,19 @@ npm -v; python3 -m pip --version; git config --global user.name x; node -e 'cons
     await rm(folder, { recursive: true });
   });
 
-  it.each(["we:ird", "we,ird", "sp ace", '"q"', "é", "b\\s"])("O-POL-05 works in a folder called %s", async (name) => {
+  it.each([
+    ...["we:ird", "we,ird", "sp ace", '"q"', "é", "b\\s"],
+    ...["new\nline", "-dash", "$HOME", "*", "日本 ", "e\u0301", "\u202etxt", "a'b", "tab\t"],
+  ])("O-POL-05, Y-09 works in a folder called %j, and protects what is in it", async (name) => {
     await using place = await Place.create();
     const folder = join(place.folder, name);
-    await mkdir(folder);
+    await mkdir(join(folder, ".git"), { recursive: true });
     await chmod(folder, 0o755);
     await using opened = await openSandbox(folder);
     const { sandbox } = opened;
-    expect(words(await call(sandbox, "bash", { command: "pwd; echo x > y" }))).toBe(`${folder}\n`);
+    expect(
+      words(await call(sandbox, "bash", { command: "pwd; echo x > y; touch .git/x 2>&1 | grep -c Read-only" })),
+    ).toBe(`${folder}\n1\n`);
     expect((await stat(join(folder, "y"))).size).toBe(2);
   });
 

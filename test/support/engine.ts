@@ -15,11 +15,14 @@ import { openWorkspace } from "../../src/workspace/workspace.ts";
 export const packageRoot = join(import.meta.dirname, "../..");
 export const cliPath = join(packageRoot, "dist/bin/glovebox.mjs");
 
-export function connect(): Promise<Engine> {
-  return connectEngine({ env: process.env, home: homedir(), uid: process.getuid?.() });
+export function connect(env: NodeJS.ProcessEnv = process.env): Promise<Engine> {
+  return connectEngine({ env, home: homedir(), uid: process.getuid?.() });
 }
 
 export type OpenOptions = {
+  /** Called for each event, after it has been noted. */
+  emit?: () => Promise<void>;
+  env?: NodeJS.ProcessEnv;
   image?: string;
   limits?: Partial<PolicyLimits>;
   secretHashes?: string[];
@@ -41,13 +44,13 @@ export async function openSandbox(root: string, options: OpenOptions = {}): Prom
   });
   const events: SandboxEvent[] = [];
   const open = dockerProvider({
-    env: process.env,
+    env: options.env ?? process.env,
     userHome: homedir(),
     packageRoot,
     cacheDir: homeOf(process.env, homedir()).cache,
     version: VERSION,
     image: options.image,
-    build: false,
+    build: true,
     commandEnv: {},
     sandbox: options.sandbox ?? BUILT_IN_POLICY.sandbox,
     onProgress: () => undefined,
@@ -64,10 +67,11 @@ export async function openSandbox(root: string, options: OpenOptions = {}): Prom
       hidden: ruled("hidden", options.protect?.hidden),
     }),
     limits: { ...BUILT_IN_POLICY.limits, ...options.limits },
+    rules: BUILT_IN_POLICY.origins,
     secretHashes: options.secretHashes ?? [],
     emit: (event) => {
       events.push(event);
-      return Promise.resolve();
+      return options.emit?.() ?? Promise.resolve();
     },
     signal: new AbortController().signal,
   });
@@ -89,8 +93,8 @@ export class Place implements AsyncDisposable {
   }
 
   /** `forEveryone`: another user may work there. */
-  static async create({ forEveryone = false } = {}): Promise<Place> {
-    const place = new Place(await mkdtemp(join(tmpdir(), "glovebox-e2e-")));
+  static async create(parent = tmpdir(), { forEveryone = false } = {}): Promise<Place> {
+    const place = new Place(await mkdtemp(join(parent, "glovebox-e2e-")));
     await mkdir(place.root);
     if (forEveryone) await Promise.all([place.folder, place.root].map((folder) => chmod(folder, 0o777)));
     return place;
@@ -120,11 +124,17 @@ export async function engineGroup(): Promise<number> {
 }
 
 /** A started command line, as a user would start it, with a clean environment. */
-export function startCli(
+export function startCli(args: readonly string[], options: CliOptions = {}) {
+  return startProgram(process.execPath, [cliPath, ...args], options);
+}
+
+/** A program that runs the command line, in the same environment. */
+export function startProgram(
+  program: string,
   args: readonly string[],
   { cwd, env = {}, input, keepStdinOpen = false, user }: CliOptions = {},
 ) {
-  const child = spawn(process.execPath, [cliPath, ...args], {
+  const child = spawn(program, args, {
     cwd: cwd ?? tmpdir(),
     env: {
       PATH: process.env["PATH"],

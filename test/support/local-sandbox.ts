@@ -37,6 +37,7 @@ export class LocalSandbox implements Sandbox {
       controls: [],
       degraded: [],
       isWeakened: false,
+      notes: [],
     };
   }
 

@@ -68,13 +68,12 @@ export class Scene implements AsyncDisposable {
   }
 }
 
-/** Every line of a run's log but the header. */
+/** Every whole line of a run's log but the header. */
 export async function readLog(result: RunResult): Promise<LoggedEvent[]> {
   const text = await readFile(result.session_file ?? "", "utf8");
   return text
-    .trimEnd()
     .split("\n")
-    .slice(1)
+    .slice(1, -1)
     .map((line) => JSON.parse(line) as LoggedEvent);
 }
 

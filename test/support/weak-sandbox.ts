@@ -1,8 +1,9 @@
 import { textResult } from "../../src/core/tool-result.ts";
 import { startToolHost } from "../../src/sandbox/channel.ts";
-import { removeContainer, startContainer } from "../../src/sandbox/container.ts";
+import { startContainer } from "../../src/sandbox/container.ts";
 import type { ContainerSpec } from "../../src/sandbox/container-spec.ts";
 import { resultOf } from "../../src/sandbox/docker-sandbox.ts";
+import { removeContainer } from "../../src/sandbox/engine/containers.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { ToolHostConnection } from "../../src/sandbox/tool-host-connection.ts";
 import { type OpenPlain, openPlainSandbox } from "../../src/session/plain-sandbox.ts";

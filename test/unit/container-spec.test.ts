@@ -70,7 +70,6 @@ describe("the container", () => {
     ["has no terminal and no stdin", [options.Tty, options.OpenStdin, options.AttachStdin], [false, false, false]],
     ["is labelled as ours", options.Labels, { glovebox: "0.0.0", "glovebox.session": "s" }],
     ["is made from an image by its id", options.Image, "sha256:abc"],
-    ["has a name of its own", options.name, "glovebox-sample"],
   ])("%s", (_, seen, expected) => {
     expect(seen).toEqual(expected);
   });

@@ -5,7 +5,6 @@ const GIB = 1024 ** 3;
 /** A spec as a session makes it, with an image that brings everything an image can bring. */
 export function sampleSpec(changes: Partial<ContainerSpec> = {}): ContainerSpec {
   return {
-    name: "glovebox-sample",
     labels: { glovebox: "0.0.0", "glovebox.session": "s" },
     imageId: "sha256:abc",
     imageEnv: ["PATH=/evil", "LD_PRELOAD=/evil.so", "EMPTY"],

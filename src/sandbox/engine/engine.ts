@@ -4,6 +4,7 @@ import { createClient } from "./client.ts";
 import { type EngineAddress, findCandidates, formatAddress } from "./endpoint.ts";
 import { type EngineFacts, readFacts } from "./facts.ts";
 import { defaultsFailure, type EngineFailure, type FailureContext, namedFailure } from "./failure.ts";
+import { guard } from "./guard.ts";
 
 /** A container engine that has answered. */
 export type Engine = EngineFacts & {
@@ -47,7 +48,7 @@ async function open(address: EngineAddress, env: NodeJS.ProcessEnv): Promise<Eng
   const docker = await createClient(address, env);
   const endpoint = formatAddress(address);
   const facts = await readFacts(docker, endpoint);
-  return { docker, endpoint, isLocal: address.type === "unix", ...facts };
+  return { docker: guard(docker), endpoint, isLocal: address.type === "unix", ...facts };
 }
 
 function asFailure(cause: unknown, otherwise: (cause: unknown) => GloveboxError): GloveboxError {

@@ -1,5 +1,6 @@
-import { GloveboxError, messageOf, systemCode } from "../../core/errors.ts";
+import { GloveboxError, systemCode } from "../../core/errors.ts";
 import { type EngineAddress, formatAddress } from "./endpoint.ts";
+import { engineWords } from "./guard.ts";
 
 /** One address that did not answer, and why. */
 export type EngineFailure = { address: EngineAddress; cause: unknown };
@@ -55,5 +56,5 @@ function reason(cause: unknown): string {
   const code = systemCode(cause);
   if (code === "ECONNREFUSED") return "connection refused";
   if (code === "ENOENT") return "there is no such socket";
-  return messageOf(cause) || code || "unknown reason";
+  return engineWords(cause);
 }

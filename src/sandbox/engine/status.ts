@@ -1,4 +1,4 @@
-/** The HTTP status of an engine's answer that dockerode threw as an error, or undefined. */
+/** The HTTP status of an engine's answer that was thrown as an error, or undefined. */
 export function statusOf(thrown: unknown): number | undefined {
   if (typeof thrown !== "object" || thrown === null || !("statusCode" in thrown)) return undefined;
   return typeof thrown.statusCode === "number" ? thrown.statusCode : undefined;

@@ -4,8 +4,8 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { type Headers, pack } from "tar-fs";
 import { GloveboxError, messageOf } from "../../core/errors.ts";
+import { removeContainer } from "../engine/containers.ts";
 import type { Engine } from "../engine/engine.ts";
-import { statusOf } from "../engine/status.ts";
 import type { ImageInputs } from "./plan.ts";
 
 /** What a build is doing, for people: `step` is its name, `line` the last line it printed. */
@@ -138,7 +138,7 @@ export async function cleanUp({ engine, inputs }: Pick<BuildContext, "engine" | 
   const label = Object.entries(builderLabel(inputs)).map(([name, value]) => `${name}=${value}`);
   const filters = JSON.stringify({ label });
   const left = await engine.docker.listContainers({ all: true, filters });
-  await Promise.all(left.map(({ Id }) => removeContainer(engine, Id)));
+  await Promise.all(left.map(({ Id }) => removeContainer(engine.docker.getContainer(Id))));
   await engine.docker.pruneImages({ filters: JSON.stringify({ label, dangling: ["true"] }) });
   // Whole images whose name another builder, with another cache folder, has given to its own.
   for (const kind of ["base", "runtime"] satisfies ImageKind[]) {
@@ -146,13 +146,4 @@ export async function cleanUp({ engine, inputs }: Pick<BuildContext, "engine" | 
     await engine.docker.pruneImages({ filters: JSON.stringify(nameless) });
   }
   await rm(scratchParent(inputs), { recursive: true, force: true });
-}
-
-/** 404 and 409: it is gone, or the engine is removing it already, as it does when a build breaks off. */
-async function removeContainer(engine: Engine, id: string): Promise<void> {
-  try {
-    await engine.docker.getContainer(id).remove({ force: true, v: true });
-  } catch (error) {
-    if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
-  }
 }

@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import { GloveboxError, messageOf } from "../../core/errors.ts";
+import { GloveboxError, messageOf, toGloveboxError } from "../../core/errors.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { BuildContext, ImageProgress } from "./build.ts";
 import { findPlanned, type ImageSet, isWhole } from "./find.ts";
 import { type ImageInputs, type ImagePlan, readPlan, requireBundle } from "./plan.ts";
 
-export type { ImageSet, RuntimeVolume } from "./find.ts";
+export type { ImageSet } from "./find.ts";
 export type { ImageInputs } from "./plan.ts";
 
 export type EnsureOptions = {
@@ -47,7 +47,8 @@ async function makeAlone(plan: ImagePlan, engine: Engine, inputs: ImageInputs, o
 
 function asBuildFailure(cause: unknown, signal: AbortSignal | undefined): GloveboxError {
   if (signal?.aborted) return new GloveboxError("ABORTED", "Building the images was cancelled", { cause });
-  if (cause instanceof GloveboxError) return cause;
+  const known = toGloveboxError(cause);
+  if (known.code !== "INTERNAL") return known;
   const hint = "Run it again; `glovebox doctor` tells whether the engine is well";
   return new GloveboxError("IMAGE_BUILD_FAILED", `Building the images failed: ${messageOf(cause)}`, { hint, cause });
 }

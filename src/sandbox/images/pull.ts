@@ -1,5 +1,6 @@
-import { GloveboxError, messageOf } from "../../core/errors.ts";
+import { GloveboxError } from "../../core/errors.ts";
 import type { Engine } from "../engine/engine.ts";
+import { engineWords } from "../engine/guard.ts";
 import { statusOf } from "../engine/status.ts";
 import { followStream, type ImageProgress } from "./build.ts";
 
@@ -25,7 +26,7 @@ export async function pullImage(engine: Engine, ref: string, { step, onProgress,
     });
   } catch (error) {
     signal?.throwIfAborted();
-    const why = messageOf(idle.signal.aborted ? idle.signal.reason : error);
+    const why = engineWords(idle.signal.aborted ? idle.signal.reason : error);
     throw new GloveboxError("IMAGE_MISSING", `Image \`${ref}\` is not in the engine and cannot be pulled: ${why}`, {
       hint: "Check the name, or bring it into the engine with `docker load` or `docker build`",
       cause: error,

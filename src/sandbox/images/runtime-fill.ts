@@ -4,6 +4,7 @@ import { pack } from "tar-fs";
 import { GloveboxError } from "../../core/errors.ts";
 import type { Engine } from "../engine/engine.ts";
 import { orMissing } from "../engine/status.ts";
+import { ownerLabel } from "../owner.ts";
 import { RUNTIME_ROOT } from "../places.ts";
 import { type BuildContext, builderLabel, labelsOf, withScratch } from "./build.ts";
 import { type ImageInputs, type ImagePlan, requireBundle } from "./plan.ts";
@@ -80,7 +81,7 @@ async function mountedIn(
   return await engine.docker.createContainer({
     Image: how.image,
     Entrypoint: [RUNTIME_PATHS.idlePath],
-    Labels: { ...labelsOf(inputs, "build"), ...builderLabel(inputs) },
+    Labels: { ...labelsOf(inputs, "build"), ...builderLabel(inputs), ...(await ownerLabel()) },
     NetworkDisabled: true,
     HostConfig: {
       NetworkMode: "none",

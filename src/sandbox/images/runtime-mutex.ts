@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { orMissing, statusOf } from "../engine/status.ts";
+import { ownerLabel } from "../owner.ts";
 import { type BuildContext, builderLabel, labelsOf } from "./build.ts";
 
 /** Filling takes a second or two; a container that stands for longer was left by a builder that died. */
@@ -29,7 +30,7 @@ export async function withEngineMutex<T>(
 async function tryCreate(name: string, image: string, { engine, inputs, signal }: BuildContext): Promise<boolean> {
   signal?.throwIfAborted();
   try {
-    const Labels = { ...labelsOf(inputs, "build"), ...builderLabel(inputs) };
+    const Labels = { ...labelsOf(inputs, "build"), ...builderLabel(inputs), ...(await ownerLabel()) };
     await engine.docker.createContainer({ name, Image: image, Labels, HostConfig: { NetworkMode: "none" } });
     return true;
   } catch (error) {

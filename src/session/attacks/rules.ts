@@ -2,8 +2,7 @@ import { toGloveboxError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import { YES_APPROVER } from "../../gate/approver.ts";
 import { ToolGate } from "../../gate/tool-gate.ts";
-import type { BoxPlan } from "../../sandbox/box.ts";
-import { openDockerSandbox } from "../../sandbox/docker-sandbox.ts";
+import { Box, type BoxPlan } from "../../sandbox/box.ts";
 import { contractOf, type ToolName } from "../../tools/catalogue.ts";
 import type { Arena } from "./arena.ts";
 import type { Attack, Step } from "./attack.ts";
@@ -105,11 +104,10 @@ function opening(what: string, change: (plan: BoxPlan) => BoxPlan, gives: RegExp
 
 /** Whether a session would start in a container made so. */
 async function opened({ inside }: Arena, change: (plan: BoxPlan) => BoxPlan): Promise<string> {
-  const { engine, plan, sandbox } = inside.box;
+  const { engine, plan } = inside.box;
   try {
-    const emit = (): Promise<void> => Promise.resolve();
-    const other = await openDockerSandbox({ engine, plan: change(plan), facts: sandbox.facts, emit });
-    await other.close();
+    const other = await Box.start(engine, change(plan));
+    await other.remove();
     return "opened";
   } catch (error) {
     return toGloveboxError(error).code;

@@ -55,7 +55,7 @@ async function itemsOf(path: string): Promise<HistoryItem[]> {
   return items;
 }
 
-describe("a log is read strictly", () => {
+describe("Y-05 a log is read strictly", () => {
   it("is read to its end", async () => {
     const id = uuidv7();
     const { path } = await log(`${linesOf(id).join("\n")}\n`, id);
