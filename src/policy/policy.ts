@@ -29,6 +29,8 @@ export type Policy = {
   writable: RuledList<string>;
   /** Workspace-relative paths the container sees read-only when they exist at start; wins over `writable`. */
   readonly: readonly Ruled<string>[];
+  /** Whether files with names outside the workspace are read-only, and who says so. */
+  hardlinks: Ruled<"protect" | "allow">;
   /** Tools that never run. */
   deniedTools: readonly Ruled<string>[];
   /** A reference; `glovebox/base` is the image this version builds. */
@@ -62,6 +64,7 @@ export function policyOf({ numbers, choices, lists }: Omit<Bounds, "hosts">, ima
     },
     writable: required(lists["workspace.writable"]),
     readonly: required(lists["workspace.readonly"]).items,
+    hardlinks: required(choices["workspace.hardlinks"]) as Policy["hardlinks"],
     deniedTools: required(lists["tools.deny"]).items,
     image: image.value,
     env: { set: required(lists["env.set"]).items, pass: required(lists["env.pass"]).items },

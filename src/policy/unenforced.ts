@@ -10,7 +10,6 @@ type ListKey = Exclude<ListName, `commands.${string}`>;
 const CHOICES: Partial<Record<ChoiceName, readonly string[]>> = {
   "workspace.mode": ["copy"],
   "workspace.git": ["private", "hidden"],
-  "workspace.hardlinks": ["protect", "allow"],
   "workspace.cache": ["true"],
   "sandbox.ptrace": ["true", "false"],
 };

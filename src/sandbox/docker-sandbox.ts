@@ -1,10 +1,13 @@
 import { type GloveboxError, toGloveboxError } from "../core/errors.ts";
+import type { Appeared } from "../core/quarantine.ts";
 import { syntheticResult, type ToolResult } from "../core/tool-result.ts";
-import type { Outcome } from "../protocol/messages.ts";
+import { visibleLine } from "../core/visible.ts";
+import type { MountsChanged, Outcome } from "../protocol/messages.ts";
 import { Box, type BoxPlan } from "./box.ts";
 import { type ContainerEnd, inspectEnd } from "./container.ts";
 import type { Engine } from "./engine/engine.ts";
-import type { CallOptions, Sandbox, SandboxCall, SandboxEvent, SandboxFacts } from "./sandbox.ts";
+import type { CallOptions, Keep, ProtectLinks, Sandbox, SandboxCall, SandboxEvent, SandboxFacts } from "./sandbox.ts";
+import { sweep, unguarded } from "./sweep.ts";
 import { lost, type ToolHostConnection } from "./tool-host-connection.ts";
 
 /** A command that keeps killing its tool host must not keep a run alive for ever. */
@@ -13,15 +16,25 @@ const MAX_RESTARTS = 5;
 export type DockerSandboxOptions = {
   engine: Engine;
   plan: BoxPlan;
+  /**
+   * The plan for the mounts as they are now, with these workspace-relative paths read-only too. Called when no container
+   * of ours has the workspace mounted. @throws GloveboxError when something stands at a protected path that cannot be.
+   */
+  replan: (linked: readonly string[]) => Promise<BoxPlan>;
+  protectLinks: ProtectLinks;
+  /** What is there now that must not be; called when no container of ours has the workspace mounted. */
+  appeared: () => Promise<Appeared[]>;
+  keep: Keep;
   facts: Omit<SandboxFacts, "containerId" | "controls">;
   /** Awaited before the sandbox goes on. */
   emit: (event: SandboxEvent) => Promise<void>;
 };
 
-/** Opens a sandbox on a container engine. @throws as {@link Box.start}. */
+/** Opens a sandbox on a container engine. @throws as {@link Box.start}, nothing left behind. */
 export async function openDockerSandbox(options: DockerSandboxOptions): Promise<Sandbox> {
-  const sandbox = new DockerSandbox(options, await Box.start(options.engine, options.plan));
+  const sandbox = new DockerSandbox(options, await Box.start(options.engine, options.plan, options.keep));
   await sandbox.announce();
+  if (options.protectLinks === "at_start") await sandbox.protectLinksNow();
   return sandbox;
 }
 
@@ -29,7 +42,13 @@ class DockerSandbox implements Sandbox {
   readonly #options: DockerSandboxOptions;
   #box: Box;
   #restarts = 0;
+  #remounts = 0;
   #replaced = false;
+  /** Folders with files that have names outside, which are looked for once. */
+  #linked: readonly string[] = [];
+  #looking: Promise<void> | undefined;
+  /** For the model, with the next result. */
+  #notes: string[] = [];
   #closing: Promise<void> | undefined;
   #failure: GloveboxError | undefined;
   /** One recovery serves every call that was lost with the same connection. */
@@ -38,6 +57,7 @@ class DockerSandbox implements Sandbox {
   constructor(options: DockerSandboxOptions, box: Box) {
     this.#options = options;
     this.#box = box;
+    this.#watch();
   }
 
   get facts(): SandboxFacts {
@@ -56,13 +76,26 @@ class DockerSandbox implements Sandbox {
 
   async call(call: SandboxCall, options: CallOptions): Promise<ToolResult> {
     await this.#recovery?.words;
+    if (!this.#failure && !call.readsOnly && this.#options.protectLinks === "before_writing") {
+      await (this.#looking ??= this.#protectLinks());
+    }
     if (this.#failure) return syntheticResult("lost", `Not run: ${this.#failure.message}.`);
     const { connection } = this.#box;
     try {
-      return resultOf(await connection.call(call, options));
+      return this.#withNotes(resultOf(await connection.call(call, options)));
     } catch (error) {
-      return syntheticResult("lost", await this.#recover(connection, toGloveboxError(error)));
+      const words = await this.#recover(connection, toGloveboxError(error));
+      if (error === connection.unbegun && this.#closing === undefined) return this.call(call, options);
+      return syntheticResult("lost", words);
     }
+  }
+
+  /** @throws GloveboxError when that could not be done; the sandbox is closed then. */
+  async protectLinksNow(): Promise<void> {
+    await this.#protectLinks();
+    if (!this.#failure) return;
+    await this.close().catch(() => undefined);
+    throw this.#failure;
   }
 
   close(): Promise<void> {
@@ -72,8 +105,43 @@ class DockerSandbox implements Sandbox {
 
   async #end(): Promise<void> {
     await this.#recovery?.words;
+    await this.#looking;
     await this.#box.remove();
+    const { engine, plan, keep, appeared } = this.#options;
+    await sweep(engine, { plan: unguarded(plan), keep }, await appeared());
     await this.#emit("ended", null);
+  }
+
+  /** Mounts can change while no call waits. */
+  #watch(): void {
+    const { connection } = this.#box;
+    void connection.closed.then((cause) => connection.changed && this.#recover(connection, cause));
+  }
+
+  /** Never rejects: what goes wrong is the sandbox's failure. */
+  async #protectLinks(): Promise<void> {
+    const { connection } = this.#box;
+    try {
+      const { folders, files, skipped, complete } = await connection.scanLinks();
+      if (folders.length === 0) return;
+      this.#linked = folders;
+      // One that broke meanwhile is brought back with these folders protected.
+      if (!connection.isOpen) return void (await this.#recover(connection, await connection.closed));
+      await this.#startAgain();
+      await this.#emit("links_protected", { folders, files, skipped, complete });
+      this.#notes.push(linkWords(folders, complete));
+    } catch (error) {
+      if (!connection.isOpen && this.#box.connection === connection) await this.#recover(connection, toGloveboxError(error));
+      else this.#fail(lost("Files with names outside the workspace could not be protected", error));
+    }
+  }
+
+  async #startAgain(): Promise<void> {
+    await this.#box.remove();
+    const { engine, replan, keep } = this.#options;
+    this.#box = await Box.start(engine, await replan(this.#linked), keep);
+    this.#watch();
+    await this.announce();
   }
 
   #recover(connection: ToolHostConnection, cause: GloveboxError): Promise<string> {
@@ -87,12 +155,23 @@ class DockerSandbox implements Sandbox {
     connection.destroy(cause);
     if (this.#closing !== undefined) return "The session is closing.";
     try {
+      if (connection.changed) return await this.#remount(connection.changed);
       const end = await inspectEnd(this.#box.container.docker);
       if (!end?.running) return await this.#replaceContainer(end, cause);
       return await this.#restartToolHost(cause).catch((error: unknown) => this.#replaceIfDead(cause, error));
     } catch (error) {
       return this.#fail(lost(`The sandbox was lost (${cause.message}) and could not be brought back`, error));
     }
+  }
+
+  async #remount({ paths, notes, running }: MountsChanged): Promise<string> {
+    if (++this.#remounts > MAX_RESTARTS)
+      return this.#fail(lost(`Mounts of the workspace were detached on the host ${this.#remounts} times`));
+    await this.#startAgain();
+    await this.#emit("remounted", { paths, notes, remounts: this.#remounts });
+    const words = remountWords(paths, running.length > 0);
+    if (running.length === 0) this.#notes.push(words);
+    return words;
   }
 
   async #restartToolHost(cause: GloveboxError): Promise<string> {
@@ -114,15 +193,18 @@ class DockerSandbox implements Sandbox {
     await this.#emit("lost", { cause: cause.message, container: why });
     if (this.#replaced) return this.#fail(lost(`The container ${why} for the second time`));
     this.#replaced = true;
-    await this.#box.remove();
-    this.#box = await Box.start(this.#options.engine, this.#options.plan);
-    await this.announce();
+    await this.#startAgain();
     return `The sandbox stopped while this ran (its container ${why}); it may have had effects. A new sandbox was started; installed packages, /tmp, HOME and background processes are gone, workspace files are kept.`;
   }
 
   #fail(error: GloveboxError): string {
     this.#failure = error;
     return `${error.message}. The call may have had effects; no more calls are possible.`;
+  }
+
+  #withNotes(result: ToolResult): ToolResult {
+    const notes = this.#notes.splice(0).map((text) => ({ type: "text" as const, text: `[${text}]\n` }));
+    return { ...result, content: [...notes, ...result.content] };
   }
 
   async #emit(event: SandboxEvent["event"], detail: SandboxEvent["detail"]): Promise<void> {
@@ -135,6 +217,19 @@ export function resultOf({ truncated, denial, ...outcome }: Outcome): ToolResult
   const reason =
     outcome.status === "cancelled" ? "interrupted" : outcome.status === "timed_out" ? "timeout" : undefined;
   return { ...outcome, ...(truncated && { truncated }), ...(denial && { denial }), ...(reason && { reason }) };
+}
+
+function linkWords(folders: readonly string[], complete: boolean): string {
+  const rest = complete ? "" : "; the workspace has too many files to look at all of them";
+  return `Read-only from now on, since files there are hard links to files outside the workspace: ${folders.map(visibleLine).join(", ")}${rest}. To change one, copy it elsewhere in the workspace; a person can open them by \`workspace.hardlinks: allow\` in their policy. Shell state and /tmp are as at the start`;
+}
+
+function remountWords(paths: readonly string[], wasRunning: boolean): string {
+  const what = paths.map(visibleLine).join(", ");
+  const lostCall = wasRunning
+    ? "This call was ended; it may have had effects. "
+    : "The sandbox was started again before this call. ";
+  return `${lostCall}On the host somebody replaced what is protected (${what}), so for at most 0.2 s it could be written. It is protected again; installed packages, /tmp, HOME, shell state and background processes are gone, workspace files are kept.`;
 }
 
 function describeEnd(end: ContainerEnd | undefined): string {

@@ -1,9 +1,14 @@
 import type { Readable, Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { StringDecoder } from "node:string_decoder";
 import { GloveboxError, messageOf } from "../core/errors.ts";
+import type { Appeared } from "../core/quarantine.ts";
+import { visibleLine } from "../core/visible.ts";
 import {
   type Control,
   type Hello,
+  type Links,
+  type MountsChanged,
   type Outcome,
   PROTOCOL_VERSION,
   type Ready,
@@ -12,7 +17,7 @@ import {
   type ToToolHost,
 } from "../protocol/messages.ts";
 import { Peer } from "../protocol/peer.ts";
-import type { CallOptions, SandboxCall } from "./sandbox.ts";
+import type { CallOptions, Keep, SandboxCall } from "./sandbox.ts";
 
 /** A ping goes out this often, and the tool host ends itself after 30 s without one. */
 const PING_EVERY_MS = 5_000;
@@ -23,8 +28,15 @@ const READY_WITHIN_MS = 20_000;
 /** What a cancelled call is given before it counts as lost: the kill inside takes 0.3 s. */
 const CANCEL_WITHIN_MS = 5_000;
 
+/** A workspace of a million files, and 256 MiB to be packed for each of several paths. */
+const SCAN_WITHIN_MS = 60_000;
+const SWEEP_WITHIN_MS = 600_000;
+
 /** The bytes of a channel. `destroy` ends it from our side. */
 export type ChannelStreams = { input: Readable; output: Writable; destroy: () => void };
+
+type Answer = Extract<ToController, { type: "self_tested" | "links" | "swept" | "restored" }>;
+type Question = Exclude<ToToolHost, { type: "hello" | "call" | "cancel" | "kept" | "shutdown" }>;
 
 type Waiting = {
   resolve: (outcome: Outcome) => void;
@@ -40,8 +52,13 @@ export class ToolHostConnection {
   readonly #peer: Peer<ToController, ToToolHost>;
   readonly #streams: ChannelStreams;
   readonly #waiting = new Map<number, Waiting>();
-  readonly #selfTests = new Map<number, (controls: Control[]) => void>();
+  readonly #asked = new Map<number, (answer: Answer) => void>();
+  readonly #keep: Keep;
   readonly closed: Promise<GloveboxError>;
+  /** What a call rejects with that had not begun when mounts changed. */
+  readonly unbegun = lost("The call had not begun when mounts of the workspace changed");
+  /** Why the channel was closed, if mounts of the workspace are gone. */
+  changed: MountsChanged | undefined;
   #onReady: (ready: Ready) => void = () => undefined;
   #onBye: (left: number) => void = () => undefined;
   #close: (error: GloveboxError) => void = () => undefined;
@@ -50,8 +67,10 @@ export class ToolHostConnection {
   #lastPongAt = 0;
   #heartbeat: NodeJS.Timeout | undefined;
 
-  constructor(streams: ChannelStreams) {
+  /** `keep` takes what is moved out of the workspace. */
+  constructor(streams: ChannelStreams, keep: Keep) {
     this.#streams = streams;
+    this.#keep = keep;
     this.closed = new Promise((resolve) => {
       this.#close = resolve;
     });
@@ -111,12 +130,30 @@ export class ToolHostConnection {
   }
 
   async selfTest(expect: SelfTestExpectation): Promise<Control[]> {
-    const id = this.#nextId++;
-    const answer = new Promise<Control[]>((resolve) => {
-      this.#selfTests.set(id, resolve);
-    });
-    this.#peer.send({ type: "self_test", id, expect });
-    return this.#within(answer, READY_WITHIN_MS, "The self-test did not finish");
+    const question = { type: "self_test" as const, id: this.#nextId++, expect };
+    return (await this.#ask(question, "self_tested", READY_WITHIN_MS)).controls;
+  }
+
+  /** Looks for files of the workspace that have names outside it. */
+  scanLinks(): Promise<Links> {
+    return this.#ask({ type: "scan_links", id: this.#nextId++ }, "links", SCAN_WITHIN_MS);
+  }
+
+  /** Moves out of the workspace what is at these paths; resolves with what could not be. */
+  async sweep(paths: readonly Appeared[]): Promise<string[]> {
+    const question = { type: "sweep" as const, id: this.#nextId++, paths: [...paths] };
+    return (await this.#ask(question, "swept", SWEEP_WITHIN_MS)).problems;
+  }
+
+  /** Unpacks an archive where nothing is yet; resolves with why not, undefined when it has been. */
+  async restore(path: string, archive: Readable): Promise<string | undefined> {
+    const stream = this.#peer.open();
+    const question = { type: "restore" as const, id: this.#nextId++, path, stream: stream.id };
+    const answer = this.#ask(question, "restored", SWEEP_WITHIN_MS);
+    stream.resume();
+    // A tool host that refuses stops reading, and says why.
+    await pipeline(archive, stream).catch(() => undefined);
+    return (await answer).problem;
   }
 
   /** Asks the tool host to end everything; resolves with how many processes were left, or -1 when it did not say. */
@@ -142,7 +179,14 @@ export class ToolHostConnection {
       case "result":
         return this.#waiting.get(message.id)?.resolve(message.outcome);
       case "self_tested":
-        return this.#selfTests.get(message.id)?.(message.controls);
+      case "links":
+      case "swept":
+      case "restored":
+        return this.#asked.get(message.id)?.(message);
+      case "quarantine":
+        return void this.#store(message);
+      case "mounts_changed":
+        return this.#leave(message);
       case "bye":
         return this.#onBye(message.left);
       default:
@@ -167,6 +211,41 @@ export class ToolHostConnection {
     if (!this.#waiting.has(id)) return void accepted.destroy();
     accepted.on("data", (bytes: Buffer) => this.#waiting.get(id)?.onOutput(decoder.write(bytes)));
     accepted.on("end", () => accepted.end());
+  }
+
+  async #ask<T extends Answer["type"]>(
+    question: Question,
+    type: T,
+    withinMs: number,
+  ): Promise<Extract<Answer, { type: T }>> {
+    const answer = new Promise<Answer>((resolve) => {
+      this.#asked.set(question.id, resolve);
+    });
+    this.#peer.send(question);
+    try {
+      const given = await this.#within(answer, withinMs, `The tool host did not answer (${question.type})`);
+      if (given.type === type) return given as Extract<Answer, { type: T }>;
+      throw new GloveboxError("PROTOCOL", `The tool host answered ${question.type} by ${given.type}`);
+    } finally {
+      this.#asked.delete(question.id);
+    }
+  }
+
+  async #store({ id, stream, item }: Extract<ToController, { type: "quarantine" }>): Promise<void> {
+    const archive = this.#peer.accept(stream);
+    const problem = await this.#keep(item, archive).then(
+      () => undefined,
+      (error: unknown) => messageOf(error),
+    );
+    archive.destroy();
+    this.#peer.send({ type: "kept", id, ...(problem !== undefined && { problem }) });
+  }
+
+  #leave(change: MountsChanged): void {
+    this.changed = change;
+    for (const [id, waiting] of this.#waiting) if (!change.running.includes(id)) waiting.reject(this.unbegun);
+    const paths = change.paths.map(visibleLine).join(", ");
+    this.destroy(lost(`Mounts of the workspace were detached on the host: ${paths}`));
   }
 
   #cancel(id: number): void {

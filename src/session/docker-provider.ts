@@ -1,4 +1,5 @@
 import { toGloveboxError } from "../core/errors.ts";
+import { BUILT_IN_POLICY } from "../policy/policy.ts";
 import type { BoxPlan } from "../sandbox/box.ts";
 import { pidsLimit } from "../sandbox/container-spec.ts";
 import { openDockerSandbox } from "../sandbox/docker-sandbox.ts";
@@ -17,6 +18,7 @@ import { type Reaped, reap } from "../sandbox/reaper.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { seccompOption } from "../sandbox/seccomp/option.ts";
 import { userInside } from "../sandbox/user.ts";
+import type { MountPlan } from "../workspace/mount-plan.ts";
 import type { SandboxProvider, SandboxRequest } from "./provider.ts";
 
 export type DockerProviderOptions = {
@@ -73,6 +75,10 @@ async function open(engine: Engine, options: DockerProviderOptions, request: San
   return openDockerSandbox({
     engine,
     plan: prepared.plan,
+    replan: async (linked) => withMounts(prepared.plan, await request.replan(linked)),
+    protectLinks: request.protectLinks,
+    appeared: request.appeared,
+    keep: request.keep,
     facts: {
       image: facts.ref,
       imageDigest: facts.digest,
@@ -81,6 +87,23 @@ async function open(engine: Engine, options: DockerProviderOptions, request: San
     },
     emit: (event) => request.emit(event, facts),
   });
+}
+
+/** A container with a tool host that is there to move files out of a workspace or back, and for nothing else. */
+export type Porter = { engine: Engine; plan: BoxPlan };
+
+export type PorterRequest = Pick<SandboxRequest, "sessionId" | "workspaceId" | "workspace" | "signal">;
+
+/** What {@link inBox} needs for a workspace, all of which it can write. Removes first what dead sessions left running. */
+export async function preparePorter(options: DockerProviderOptions, request: PorterRequest): Promise<Porter> {
+  const engine = await connectEngine({ env: options.env, home: options.userHome, uid: process.getuid?.() });
+  const reaped = await reap(engine.docker);
+  if (reaped.removed.length + reaped.problems.length > 0) options.onReaped(reaped);
+  const found = await findImage(engine, options, request.signal);
+  const { root } = request.workspace;
+  const plan = { mounts: [{ source: root, target: root, readOnly: false }], readonly: [], guarded: [], writable: ["."] };
+  const limits = BUILT_IN_POLICY.limits;
+  return { engine, plan: (await prepare(engine, options, { ...request, plan, limits, secretHashes: [] }, found)).plan };
 }
 
 /** Progress of a build or a pull as one line. */
@@ -101,12 +124,13 @@ async function findImage(engine: Engine, options: DockerProviderOptions, signal:
   return { runtime, image: await inspectImage(engine, options.image ?? base.ref, { onProgress, signal }) };
 }
 
+type Preparation = PorterRequest & Pick<SandboxRequest, "plan" | "limits" | "secretHashes">;
 type Prepared = { plan: BoxPlan; user: User; refusedEnv: string[] };
 
 async function prepare(
   engine: Engine,
   options: DockerProviderOptions,
-  request: SandboxRequest,
+  request: Preparation,
   { runtime, image }: Found,
 ): Promise<Prepared> {
   const { cacheDir, version } = options;
@@ -123,10 +147,7 @@ async function prepare(
   ]);
   const shell = requireShell(contents, image.ref);
   const { env, refused } = commandEnvironment(image.env, options.commandEnv);
-  return {
-    user,
-    refusedEnv: refused,
-    plan: {
+  const base: BoxPlan = {
       prefix: `glovebox-${request.sessionId.slice(-12)}`,
       volumePaths: planImageVolumes(image, plan.mounts),
       spec: {
@@ -140,7 +161,7 @@ async function prepare(
         imageId: image.id,
         imageEnv: image.env,
         user,
-        mounts: plan.mounts,
+        mounts: [],
         identity: await identityFiles(contents, user, cacheDir),
         runtimeVolume: runtime.volume,
         idlePath: runtime.idlePath,
@@ -156,7 +177,10 @@ async function prepare(
         env,
         umask: process.umask(),
         programs: { rg: runtime.rgPath, shell: shell.path, shellKind: shell.kind },
-        readonly: plan.readonly,
+        session: request.sessionId,
+        readonly: [],
+        guarded: [],
+        mounts: [],
         maxOutputFileBytes: MAX_OUTPUT_FILE_BYTES,
         idleSeconds: IDLE_SECONDS,
       },
@@ -164,12 +188,23 @@ async function prepare(
         ...user,
         pidsMax: pidsLimit(limits),
         memoryMaxBytes: limits.memoryBytes,
-        readonly: plan.mounts.filter((mount) => mount.readOnly).map((mount) => mount.target),
+        readonly: [],
         writable: [HOME, "/tmp"],
         probe: runtime.probePath,
         secretHashes: [...request.secretHashes],
       },
-    },
+  };
+  return { user, refusedEnv: refused, plan: withMounts(base, plan) };
+}
+
+/** The same container with the mounts of another plan. */
+function withMounts({ spec, hello, expect, ...rest }: BoxPlan, { mounts, readonly, guarded }: MountPlan): BoxPlan {
+  const closed = mounts.filter((mount) => mount.readOnly);
+  return {
+    ...rest,
+    spec: { ...spec, mounts },
+    hello: { ...hello, readonly, guarded, mounts: mounts.map(({ target }) => target) },
+    expect: { ...expect, readonly: closed.map(({ target }) => target) },
   };
 }
 

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { messageOf, systemCode } from "../core/errors.ts";
 import type { Control, SelfTestExpectation } from "../protocol/messages.ts";
 import type { Host } from "./context.ts";
-import { type MountPoint, mountAt, readMounts } from "./mounts.ts";
+import { type MountPoint, mountAt, readMounts } from "../core/mount-points.ts";
 
 /**
  * Looks at the wall from inside and says of each control whether it holds, with what was seen. Runs as the agent's own

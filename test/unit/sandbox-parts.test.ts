@@ -6,7 +6,7 @@ import { failedControls } from "../../src/sandbox/expected-controls.ts";
 import { groupFor, passwdFor } from "../../src/sandbox/identity.ts";
 import { planImageVolumes } from "../../src/sandbox/image-volumes.ts";
 import { currentOwner, ownerState, parseOwner } from "../../src/sandbox/owner.ts";
-import { mountAt, parseMounts } from "../../src/toolhost/mounts.ts";
+import { mountAt, parseMounts } from "../../src/core/mount-points.ts";
 
 function multiplexed(...parts: [number, string][]): Buffer {
   return Buffer.concat(
