@@ -1,3 +1,4 @@
+import { isWithin } from "../core/path-rules.ts";
 import type { HostRule } from "./hosts.ts";
 import {
   CHOICE_NAMES,
@@ -12,7 +13,6 @@ import {
   type Ruled,
   type RuledList,
 } from "./layer.ts";
-import { isWithin } from "./paths.ts";
 
 /** What one origin says of hosts. Several are never made into one: a connection is judged by each of them. */
 export type HostOpinion = Layer["hosts"];

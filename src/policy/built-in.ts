@@ -1,4 +1,5 @@
 import type { HostListName, Layer, Ruled, RuledList } from "./layer.ts";
+import { PROTECTED } from "./protected.ts";
 
 const GIB = 1024 ** 3;
 
@@ -34,11 +35,13 @@ export const BUILT_IN_LAYER: Layer = {
     "approval.net": said("approval.net", "allow"),
     "workspace.mode": said("workspace.mode", "bind"),
     "workspace.git": said("workspace.git", "readonly"),
+    "workspace.hardlinks": said("workspace.hardlinks", "protect"),
     "workspace.cache": said("workspace.cache", "false"),
   },
   lists: {
     "workspace.writable": listed("workspace.writable", ["."]),
-    "workspace.readonly": listed("workspace.readonly", [".git", ".glovebox"]),
+    "workspace.readonly": listed("workspace.readonly", []),
+    "workspace.protected": listed("workspace.protected", PROTECTED),
     "workspace.hidden": listed("workspace.hidden", []),
     "workspace.unprotect": listed("workspace.unprotect", []),
     "network.forward": listed("network.forward", []),

@@ -1,7 +1,7 @@
+import { isWithin } from "../core/path-rules.ts";
 import { type Bounds, rank } from "./bounds.ts";
 import { covers, type HostRule } from "./hosts.ts";
 import { CHOICE_NAMES, type HostListName, type Layer, LIST_NAMES, LISTS, NUMBERS, type Ruled } from "./layer.ts";
-import { isWithin } from "./paths.ts";
 
 /** A request that was not granted: what and by which rule, and the rule that stands against it. */
 export type Dropped = { rule: string; asked: string; by: string; kept: string };

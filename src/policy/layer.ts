@@ -46,6 +46,8 @@ export const CHOICES = {
 export const LISTS = {
   "workspace.readonly": "union",
   "workspace.hidden": "union",
+  /** The default protected list; no file has such a key. */
+  "workspace.protected": "union",
   "tools.deny": "union",
   "commands.restrict": "union",
   "commands.allow": "intersection",

@@ -2,6 +2,7 @@ import type { EffectKind } from "../core/effects.ts";
 import { type Bounds, boundsOf } from "./bounds.ts";
 import { BUILT_IN_LAYER } from "./built-in.ts";
 import { CHOICE_NAMES, LIST_NAMES, NUMBERS, type NumberName, type Ruled, type RuledList } from "./layer.ts";
+import { protectionsOf } from "./protections.ts";
 
 /** What an effect needs before it happens: nothing, a person's yes, or it never does. */
 export type ApprovalSetting = "allow" | "ask" | "deny";
@@ -27,10 +28,12 @@ export type Policy = {
   limits: PolicyLimits;
   /** Workspace-relative folders and files that can be changed; `.` is all of it. */
   writable: RuledList<string>;
-  /** Workspace-relative paths the container sees read-only when they exist at start; wins over `writable`. */
+  /** Workspace-relative paths and patterns that cannot be changed; wins over `writable`. */
   readonly: readonly Ruled<string>[];
   /** Whether files with names outside the workspace are read-only, and who says so. */
   hardlinks: Ruled<"protect" | "allow">;
+  /** The same for what cannot be seen either; wins over `readonly`. */
+  hidden: readonly Ruled<string>[];
   /** Tools that never run. */
   deniedTools: readonly Ruled<string>[];
   /** A reference; `glovebox/base` is the image this version builds. */
@@ -63,7 +66,7 @@ export function policyOf({ numbers, choices, lists }: Omit<Bounds, "hosts">, ima
       callSeconds: number("limits.call_seconds"),
     },
     writable: required(lists["workspace.writable"]),
-    readonly: required(lists["workspace.readonly"]).items,
+    ...protectionsOf({ lists, choices }),
     hardlinks: required(choices["workspace.hardlinks"]) as Policy["hardlinks"],
     deniedTools: required(lists["tools.deny"]).items,
     image: image.value,

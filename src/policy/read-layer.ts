@@ -80,7 +80,10 @@ function plainLists({ workspace, network, tools, env, images }: PolicyFile, name
   const same = (text: string): string => text;
   const forward = network === null ? null : network?.forward;
   const set = env?.set === null ? {} : env?.set;
-  const lists: Record<Exclude<ListName, `commands.${string}`>, RuledList<string> | undefined> = {
+  const lists: Record<
+    Exclude<ListName, `commands.${string}` | "workspace.protected">,
+    RuledList<string> | undefined
+  > = {
     images: listOf(`${name}/images`, images, same),
     "workspace.writable": listOf(`${name}/workspace.writable`, workspace?.writable, normalPath),
     "workspace.readonly": listOf(`${name}/workspace.readonly`, workspace?.readonly, normalPath),

@@ -1,6 +1,8 @@
 import * as z from "zod";
+import { isGlob } from "../core/path-rules.ts";
 import { hostProblem } from "./hosts.ts";
-import { pathProblem } from "./paths.ts";
+import { normalPath, pathProblem } from "./paths.ts";
+import { unprotectProblem } from "./protected.ts";
 import { parseSize, sizeText } from "./size.ts";
 
 /** A text that `problem` has nothing to say against; what it says follows the value: "`x` is a URL; expected …". */
@@ -24,6 +26,14 @@ function size(leastBytes: number) {
 
 const list = <Item extends z.ZodType>(item: Item) => z.array(item).max(1000).nullable().optional();
 const paths = list(text(pathProblem));
+const exactPaths = list(
+  text((value) => {
+    const problem = pathProblem(value);
+    if (problem !== undefined || !isGlob(value)) return problem;
+    return "is a pattern; expected existing files or folders, `readonly` and `hidden` take patterns";
+  }),
+);
+const entries = list(text((value) => pathProblem(value) ?? unprotectProblem(normalPath(value))));
 const port = z.int().min(1).max(65_535);
 const hostName = text(hostProblem);
 
@@ -58,10 +68,10 @@ const count = z.int().min(1).max(1_000_000_000).optional();
 
 const workspace = z.strictObject({
   mode: z.enum(["bind", "copy"]).optional().describe("work on the folder itself or on a copy"),
-  writable: paths.describe("existing files or folders; everything else is read-only"),
-  readonly: paths.describe("what cannot be changed inside; wins over `writable`"),
-  unprotect: paths.describe("opens entries of the default protected list; `.git` and `.glovebox` stay"),
-  hidden: paths.describe("covered: an empty, read-only file or folder inside"),
+  writable: exactPaths.describe("existing files or folders; everything else is read-only"),
+  readonly: paths.describe("paths and patterns that cannot be changed inside; wins over `writable`"),
+  unprotect: entries.describe("opens entries of the default protected list; `.git` and `.glovebox` stay"),
+  hidden: paths.describe("paths and patterns that are covered: an empty, read-only file or folder inside"),
   git: z.enum(["private", "readonly", "hidden"]).optional().describe("what of `.git` can be seen and changed"),
   hardlinks: z.enum(["protect", "allow"]).optional().describe("files that are linked out of the workspace"),
   cache: z.boolean().optional().describe("keep the caches of package managers for this workspace"),

@@ -3,23 +3,27 @@ import type { Bounds } from "./bounds.ts";
 import { decideHost } from "./decide-host.ts";
 import { hostText } from "./dropped.ts";
 import type { HostRule } from "./hosts.ts";
-import { CHOICE_NAMES, type HostListName, LIST_NAMES, NUMBERS, type Ruled } from "./layer.ts";
+import { CHOICE_NAMES, type HostListName, LIST_NAMES, type ListName, NUMBERS, type Ruled } from "./layer.ts";
+import { protectionsOf } from "./protections.ts";
 
 /** One line of a policy in force: a key, its value, and which rule made it or each of its items. */
 export type ShownLeaf = { key: string; value: Json; origin: string | Record<string, string> };
 
 /** Every value of the policy in force. Numbers as numbers, sizes in bytes, times in the unit of the key. */
 export function shownLeaves({ numbers, choices, lists, hosts }: Bounds, image: Ruled<string>): ShownLeaf[] {
+  const protections = protectionsOf({ lists, choices });
   const leaves: (ShownLeaf | undefined)[] = [
     { key: "image", value: image.value, origin: image.rule },
     ...CHOICE_NAMES.map((key) => {
       const choice = choices[key];
       return choice && { key, value: plain(choice.value), origin: choice.rule };
     }),
-    ...LIST_NAMES.map((key) => {
+    ...LIST_NAMES.filter((key) => !isProtection(key)).map((key) => {
       const list = lists[key];
       return list && listLeaf(key, list.items);
     }),
+    listLeaf("workspace.readonly", protections.readonly),
+    listLeaf("workspace.hidden", protections.hidden),
     ...(["allow", "ask", "deny"] as const).map((name) => listLeaf(`network.${name}`, hostItems(hosts, name))),
     ...NUMBERS.map((key) => {
       const number = numbers[key];
@@ -27,6 +31,11 @@ export function shownLeaves({ numbers, choices, lists, hosts }: Bounds, image: R
     }),
   ];
   return leaves.filter((leaf) => leaf !== undefined).toSorted((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+/** Shown as what comes of them. */
+function isProtection(key: ListName): boolean {
+  return ["workspace.readonly", "workspace.hidden", "workspace.protected"].includes(key);
 }
 
 function listLeaf(key: string, items: readonly Ruled<string>[]): ShownLeaf {

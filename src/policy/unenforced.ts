@@ -1,5 +1,4 @@
 import type { ChoiceName, Layer, ListName, NumberName, PickName } from "./layer.ts";
-import { isGlob } from "./paths.ts";
 
 /** A rule that nothing enforces yet: a run with it would promise what it does not keep. */
 export type Unenforced = { key: string; rule: string };
@@ -9,7 +8,7 @@ type ListKey = Exclude<ListName, `commands.${string}`>;
 /** Choices by the values that are not built. */
 const CHOICES: Partial<Record<ChoiceName, readonly string[]>> = {
   "workspace.mode": ["copy"],
-  "workspace.git": ["private", "hidden"],
+  "workspace.git": ["private"],
   "workspace.cache": ["true"],
   "sandbox.ptrace": ["true", "false"],
 };
@@ -20,12 +19,10 @@ const NUMBERS: readonly NumberName[] = [
   "limits.usd",
   "limits.same_error",
 ];
-const LISTS: readonly ListKey[] = ["workspace.unprotect", "workspace.hidden", "network.forward"];
+const LISTS: readonly ListKey[] = ["network.forward"];
 const COMMANDS = ["commands.restrict", "commands.allow"] as const;
 const HOSTS = ["allow", "ask", "deny"] as const;
 const PICKS: readonly PickName[] = ["sandbox.runtime"];
-/** Lists that take existing paths only. */
-const EXACT = ["workspace.readonly", "workspace.writable"] as const;
 
 /** Every key with something that is not enforced yet, as `key` or `key: value`; shrinks as they are built. */
 export const UNENFORCED_KEYS: readonly string[] = [
@@ -35,7 +32,6 @@ export const UNENFORCED_KEYS: readonly string[] = [
   "commands",
   ...HOSTS.map((name) => `network.${name}`),
   ...PICKS,
-  ...EXACT.map((name) => `${name}: globs`),
 ];
 
 /** The rules of a layer that nothing enforces yet. An empty list asks for nothing. */
@@ -52,10 +48,6 @@ export function unenforcedIn({ choices, numbers, lists, hosts, picks }: Layer): 
     ...COMMANDS.map((name) => ({ key: "commands", rule: firstOf(lists[name]) })),
     ...HOSTS.map((name) => ({ key: `network.${name}`, rule: firstOf(hosts[name]) })),
     ...PICKS.map((key) => ({ key, rule: picks[key]?.rule })),
-    ...EXACT.map((key) => ({
-      key: `${key}: globs`,
-      rule: lists[key]?.items.find(({ value }) => isGlob(value))?.rule,
-    })),
   ];
   return found.flatMap(({ key, rule }) => (rule === undefined ? [] : [{ key, rule }]));
 }

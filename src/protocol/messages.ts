@@ -5,6 +5,8 @@ export const PROTOCOL_VERSION = 1;
 
 const id = z.int().min(1).max(0x7fffffff);
 
+const ruledPath = z.strictObject({ path: z.string(), rule: z.string() });
+
 /** Facts the tool host needs and must not take from an environment or argv that the agent could see or set. */
 export const Hello = z.strictObject({
   type: z.literal("hello"),
@@ -25,7 +27,9 @@ export const Hello = z.strictObject({
   /** Absolute paths of the runtime's own programs; `bash` is the image's, `sh` where it has none. */
   programs: z.strictObject({ rg: z.string(), shell: z.string(), shellKind: z.enum(["bash", "sh"]) }),
   /** Workspace-relative paths mounted read-only and the rule that says so, for clear words only. */
-  readonly: z.array(z.strictObject({ path: z.string(), rule: z.string() })),
+  readonly: z.array(ruledPath),
+  /** The same for paths that are covered. */
+  hidden: z.array(ruledPath),
   /** For the command line that brings back what was moved out of the workspace. */
   session: z.string(),
   /** Absolute paths of the mounts of the workspace, itself included; one that goes away was replaced on the host. */
@@ -54,6 +58,10 @@ const Expectation = z.strictObject({
   /** Absolute paths. */
   readonly: z.array(z.string()),
   writable: z.array(z.string()),
+  /** Mount points whose content cannot be seen. */
+  hidden: z.array(z.string()),
+  /** Folders that are mount points so that they cannot be moved away. */
+  pinned: z.array(z.string()),
   /** The runtime's program that tries to open paths, as a hostile command would. */
   probe: z.string(),
   /** SHA-256 of secrets of ours, never the secrets: an environment value that hashes to one is a leak. */

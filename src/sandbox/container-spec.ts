@@ -5,6 +5,9 @@ import { HOME, RUNTIME_ROOT, SELF_NAME } from "./places.ts";
 /** A path from outside, as it is mounted. Both paths absolute; `source` resolved on the host, no link on the way. */
 export type Mount = { source: string; target: string; readOnly: boolean };
 
+/** A path that is covered by something empty and read-only. */
+export type Cover = { target: string; kind: "file" | "folder" };
+
 export type ContainerLimits = { cpus: number; memoryBytes: number; pids: number; tmpBytes: number };
 
 export type ContainerSpec = {
@@ -16,6 +19,9 @@ export type ContainerSpec = {
   imageEnv: readonly string[];
   user: { uid: number; gid: number };
   mounts: readonly Mount[];
+  covers: readonly Cover[];
+  /** An empty file of ours on the host, to cover files with. */
+  emptyFile: string;
   /** Files of ours on the host, mounted over the image's. */
   identity: { passwd: string; group: string };
   runtimeVolume: string;
@@ -34,6 +40,8 @@ export type ContainerSpec = {
 
 /** Processes a sandbox needs besides the agent's: init, idle, tool host with its threads. */
 const OWN_PIDS = 32;
+/** One page: nothing is ever written there. */
+const EMPTY_BYTES = 4096;
 /** Files a process may hold open: as generous as common engines, and finite. */
 const OPEN_FILES = 16_384;
 
@@ -125,13 +133,14 @@ export function pidsLimit(limits: ContainerLimits): number {
 }
 
 function mounts(spec: ContainerSpec): Docker.MountSettings[] {
-  const { identity } = spec;
+  const { identity, covers, emptyFile } = spec;
   const files: Mount[] = [
     { source: identity.passwd, target: "/etc/passwd", readOnly: true },
     { source: identity.group, target: "/etc/group", readOnly: true },
   ];
   return [...spec.mounts, ...files]
     .map(bind)
+    .concat(covers.map((cover) => coverMount(cover, emptyFile)))
     .concat([
       volume(spec.runtimeVolume, RUNTIME_ROOT, true),
       ...spec.imageVolumes.flatMap((item) =>
@@ -142,6 +151,17 @@ function mounts(spec: ContainerSpec): Docker.MountSettings[] {
 
 function bind({ source, target, readOnly }: Mount): Docker.MountSettings {
   return { Type: "bind", Source: source, Target: target, ReadOnly: readOnly, BindOptions: { Propagation: "rprivate" } };
+}
+
+function coverMount({ target, kind }: Cover, emptyFile: string): Docker.MountSettings {
+  if (kind === "file") return bind({ source: emptyFile, target, readOnly: true });
+  return {
+    Type: "tmpfs",
+    Source: "",
+    Target: target,
+    ReadOnly: true,
+    TmpfsOptions: { SizeBytes: EMPTY_BYTES, Mode: 0o555 },
+  };
 }
 
 /** Ours hold what we put there; an image's keeps what the image had at that path. */

@@ -24,6 +24,8 @@ export function failedControls(controls: readonly Control[], expect: SelfTestExp
   const names = [
     ...ALWAYS,
     ...expect.readonly.map((path) => `read_only ${path}`),
+    ...expect.hidden.map((path) => `hidden ${path}`),
+    ...expect.pinned.map((path) => `pinned ${path}`),
     ...expect.writable.map((path) => `writable ${path}`),
   ];
   const missing = names.filter((name) => !controls.some(({ control }) => control === name));

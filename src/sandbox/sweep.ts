@@ -12,9 +12,9 @@ export function unguarded(plan: BoxPlan): BoxPlan {
     .map((mount) => ({ ...mount, readOnly: false }));
   return {
     ...plan,
-    spec: { ...spec, mounts },
-    hello: { ...hello, readonly: [], guarded: [], mounts: [hello.root] },
-    expect: { ...expect, readonly: [] },
+    spec: { ...spec, mounts, covers: [] },
+    hello: { ...hello, readonly: [], hidden: [], guarded: [], mounts: [hello.root] },
+    expect: { ...expect, readonly: [], hidden: [], pinned: [] },
   };
 }
 

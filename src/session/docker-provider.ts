@@ -11,6 +11,7 @@ import { planImageVolumes } from "../sandbox/image-volumes.ts";
 import type { ImageProgress } from "../sandbox/images/build.ts";
 import { ensureImages, type RuntimeVolume } from "../sandbox/images/images.ts";
 import { type ImageDetails, inspectImage } from "../sandbox/images/inspect.ts";
+import { keptFile } from "../sandbox/kept-file.ts";
 import { LABELS } from "../sandbox/labels.ts";
 import { currentOwner } from "../sandbox/owner.ts";
 import { HOME, STATE_DIR } from "../sandbox/places.ts";
@@ -18,7 +19,7 @@ import { type Reaped, reap } from "../sandbox/reaper.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { seccompOption } from "../sandbox/seccomp/option.ts";
 import { userInside } from "../sandbox/user.ts";
-import type { MountPlan } from "../workspace/mount-plan.ts";
+import { type MountPlan, wholeWorkspace } from "../workspace/mount-plan.ts";
 import type { SandboxProvider, SandboxRequest } from "./provider.ts";
 
 export type DockerProviderOptions = {
@@ -101,7 +102,7 @@ export async function preparePorter(options: DockerProviderOptions, request: Por
   if (reaped.removed.length + reaped.problems.length > 0) options.onReaped(reaped);
   const found = await findImage(engine, options, request.signal);
   const { root } = request.workspace;
-  const plan = { mounts: [{ source: root, target: root, readOnly: false }], readonly: [], guarded: [], writable: ["."] };
+  const plan = wholeWorkspace(root);
   const limits = BUILT_IN_POLICY.limits;
   return { engine, plan: (await prepare(engine, options, { ...request, plan, limits, secretHashes: [] }, found)).plan };
 }
@@ -162,6 +163,8 @@ async function prepare(
         imageEnv: image.env,
         user,
         mounts: [],
+        covers: [],
+        emptyFile: await keptFile("", cacheDir),
         identity: await identityFiles(contents, user, cacheDir),
         runtimeVolume: runtime.volume,
         idlePath: runtime.idlePath,
@@ -179,6 +182,7 @@ async function prepare(
         programs: { rg: runtime.rgPath, shell: shell.path, shellKind: shell.kind },
         session: request.sessionId,
         readonly: [],
+        hidden: [],
         guarded: [],
         mounts: [],
         maxOutputFileBytes: MAX_OUTPUT_FILE_BYTES,
@@ -190,6 +194,8 @@ async function prepare(
         memoryMaxBytes: limits.memoryBytes,
         readonly: [],
         writable: [HOME, "/tmp"],
+        hidden: [],
+        pinned: [],
         probe: runtime.probePath,
         secretHashes: [...request.secretHashes],
       },
@@ -198,13 +204,20 @@ async function prepare(
 }
 
 /** The same container with the mounts of another plan. */
-function withMounts({ spec, hello, expect, ...rest }: BoxPlan, { mounts, readonly, guarded }: MountPlan): BoxPlan {
-  const closed = mounts.filter((mount) => mount.readOnly);
+function withMounts({ spec, hello, expect, ...rest }: BoxPlan, plan: MountPlan): BoxPlan {
+  const { mounts, covers, readonly, hidden, guarded } = plan;
+  const targets = (some: readonly { target: string }[]): string[] => some.map(({ target }) => target);
+  const open = mounts.filter((mount) => !mount.readOnly && mount.target !== hello.root);
   return {
     ...rest,
-    spec: { ...spec, mounts },
-    hello: { ...hello, readonly, guarded, mounts: mounts.map(({ target }) => target) },
-    expect: { ...expect, readonly: closed.map(({ target }) => target) },
+    spec: { ...spec, mounts, covers },
+    hello: { ...hello, readonly, hidden, guarded, mounts: targets([...mounts, ...covers]) },
+    expect: {
+      ...expect,
+      readonly: targets(mounts.filter((mount) => mount.readOnly)),
+      hidden: targets(covers),
+      pinned: targets(open),
+    },
   };
 }
 

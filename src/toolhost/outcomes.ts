@@ -1,4 +1,6 @@
+import { relative, resolve } from "node:path";
 import { systemCode } from "../core/errors.ts";
+import { isWithin } from "../core/path-rules.ts";
 import type { ToolDetails } from "../core/tool-result.ts";
 import type { Hello, Outcome } from "../protocol/messages.ts";
 import { ownLimits } from "./own-limits.ts";
@@ -45,20 +47,39 @@ export function failureOutcome(thrown: unknown, path: string | undefined, hello:
 }
 
 function readonlyOutcome(shown: string, path: string | undefined, hello: Hello): Outcome {
-  const relative = path?.startsWith(`${hello.root}/`) ? path.slice(hello.root.length + 1) : path;
-  const isMeant = (entry: string): boolean =>
-    entry === "."
-      ? relative?.startsWith("/") === false
-      : relative === entry || relative?.startsWith(`${entry}/`) === true;
-  const match = hello.readonly.find((entry) => isMeant(entry.path));
-  const rule = match?.rule ?? "built-in/container.root";
-  const enable = match
-    ? "only a person can open it, in their own policy; work elsewhere in the workspace"
-    : `write below ${hello.root}, ${hello.home} or /tmp`;
+  const inside = path === undefined ? undefined : inWorkspace(path, hello);
+  const match =
+    inside === undefined
+      ? undefined
+      : [...hello.hidden, ...hello.readonly].find((entry) => isWithin(inside, entry.path));
+  if (match) return contained(`${shown}: read-only`, match.rule);
+  return contained(
+    `${shown}: read-only`,
+    "built-in/container.root",
+    `write below ${hello.root}, ${hello.home} or /tmp`,
+  );
+}
+
+/** Words for a path whose content the policy hides; undefined for any other. The wall is what covers it. */
+export function hiddenOutcome(path: string, hello: Hello): Outcome | undefined {
+  const inside = inWorkspace(path, hello);
+  const match = inside === undefined ? undefined : hello.hidden.find((entry) => isWithin(inside, entry.path));
+  return match && contained(`${path}: hidden`, match.rule);
+}
+
+function contained(words: string, rule: string, enable = OPENED_BY): Outcome {
   return {
-    ...outcome("denied", `${shown}: read-only by policy rule ${rule}; ${enable}`),
+    ...outcome("denied", `${words} by policy rule ${rule}; ${enable}`),
     denial: { by: "containment", rule, enable_with: enable },
   };
+}
+
+const OPENED_BY = "only a person can open it, in their own policy; work elsewhere in the workspace";
+
+/** A path relative to the workspace, `.` for itself; undefined for one outside. */
+function inWorkspace(path: string, { root }: Hello): string | undefined {
+  const inside = relative(root, resolve(root, path));
+  return inside === ".." || inside.startsWith("../") ? undefined : inside || ".";
 }
 
 const SYSTEM_WORDS: Record<string, string> = {

@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { access, constants, mkdir, open, readFile, rmdir } from "node:fs/promises";
+import { access, constants, lstat, mkdir, open, readdir, readFile, rmdir } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { promisify } from "node:util";
 import { messageOf, systemCode } from "../core/errors.ts";
+import { type MountPoint, mountAt, readMounts } from "../core/mount-points.ts";
 import type { Control, SelfTestExpectation } from "../protocol/messages.ts";
 import type { Host } from "./context.ts";
-import { type MountPoint, mountAt, readMounts } from "../core/mount-points.ts";
 
 /**
  * Looks at the wall from inside and says of each control whether it holds, with what was seen. Runs as the agent's own
@@ -26,7 +26,9 @@ async function lookAtAll(host: Host, expect: SelfTestExpectation): Promise<Contr
     processControls(expect),
     networkControls(),
     [rootControl(mounts)],
-    Promise.all(expect.readonly.map((path) => readonlyControl(path, mounts))),
+    Promise.all(expect.readonly.map((path) => readonlyControl(path, { mounts, planned: plannedPaths(expect) }))),
+    Promise.all(expect.hidden.map((path) => hiddenControl(path, mounts))),
+    expect.pinned.map((path) => pinnedControl(path, mounts)),
     Promise.all(expect.writable.map(writableControl)),
     [await reachableControl(host.hello.root)],
     [secretControl(host, expect)],
@@ -89,14 +91,49 @@ function rootControl(mounts: readonly MountPoint[]): Control {
   };
 }
 
-async function readonlyControl(path: string, mounts: readonly MountPoint[]): Promise<Control> {
+type MountTable = { mounts: readonly MountPoint[]; planned: ReadonlySet<string> };
+
+function plannedPaths({ readonly, hidden, pinned }: SelfTestExpectation): ReadonlySet<string> {
+  return new Set([...readonly, ...hidden, ...pinned]);
+}
+
+/** What is mounted below a read-only path, and was not planned, keeps its own mode. */
+async function readonlyControl(path: string, { mounts, planned }: MountTable): Promise<Control> {
   const mount = mountAt(mounts, path);
   const refused = await refusal(() => tryToWrite(path));
-  const holds = mount?.readOnly === true && refused !== undefined;
+  const open = mounts.filter((one) => one.path.startsWith(`${path}/`) && !one.readOnly && !planned.has(one.path));
+  const seen = mount ? mount.options : "no mount of its own";
   return {
     control: `read_only ${path}`,
-    holds,
-    evidence: `${mount ? mount.options : "no mount of its own"}; a write gives ${refused ?? "no error"}`,
+    holds: mount?.readOnly === true && refused !== undefined && open.length === 0,
+    evidence: `${[seen, ...open.map((one) => `writable below it: ${one.path}`)].join(", ")}; a write gives ${refused ?? "no error"}`,
+  };
+}
+
+async function hiddenControl(path: string, mounts: readonly MountPoint[]): Promise<Control> {
+  const mount = mountAt(mounts, path);
+  const content = await contentOf(path);
+  return {
+    control: `hidden ${path}`,
+    holds: mount?.readOnly === true && content === "empty",
+    evidence: `${mount ? mount.options : "no mount of its own"}; ${content}`,
+  };
+}
+
+async function contentOf(path: string): Promise<string> {
+  const info = await lstat(path);
+  if (info.isFile()) return info.size === 0 ? "empty" : `${info.size} bytes`;
+  if (!info.isDirectory()) return "neither a file nor a folder";
+  const { length } = await readdir(path);
+  return length === 0 ? "empty" : `${length} entries`;
+}
+
+function pinnedControl(path: string, mounts: readonly MountPoint[]): Control {
+  const mount = mountAt(mounts, path);
+  return {
+    control: `pinned ${path}`,
+    holds: mount !== undefined,
+    evidence: mount ? `a mount point, ${mount.options}` : "no mount of its own",
   };
 }
 

@@ -26,7 +26,7 @@ import { MountWatch } from "./guard/mount-watch.ts";
 import { moveOut } from "./guard/move-out.ts";
 import { restore } from "./guard/restore.ts";
 import { LiveOutput } from "./live-output.ts";
-import { failureOutcome, outcome } from "./outcomes.ts";
+import { failureOutcome, hiddenOutcome, outcome } from "./outcomes.ts";
 import { handleFind } from "./search/find.ts";
 import { handleGrep } from "./search/grep.ts";
 import { selfTest } from "./self-test.ts";
@@ -221,6 +221,8 @@ async function run(
   call: Omit<CallContext, "host">,
 ): Promise<Outcome> {
   const path = typeof args["path"] === "string" ? args["path"] : undefined;
+  const hidden = path === undefined ? undefined : hiddenOutcome(path, host.hello);
+  if (hidden) return hidden;
   try {
     // The arguments were parsed by the very contract the handler was written for.
     const handler = handlers[tool] as (args: unknown, context: CallContext) => Promise<Outcome>;

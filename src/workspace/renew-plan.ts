@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { GloveboxError } from "../core/errors.ts";
 import { isWithin } from "../core/path-rules.ts";
 import { lookAt, type PathKind } from "./look.ts";
-import type { MountPlan } from "./mount-plan.ts";
+import type { MountPlan, RuledPath } from "./mount-plan.ts";
 
 /** Workspace-relative paths to be read-only beyond a plan, and the rule that says so. */
 export type Closed = { paths: readonly string[]; rule: string };
@@ -13,7 +13,7 @@ export type Closed = { paths: readonly string[]; rule: string };
  * @throws as {@link renewed}.
  */
 export async function renewPlan(root: string, plan: MountPlan, closed: Closed): Promise<MountPlan> {
-  const paths = plan.mounts.map(({ target }) => relativeTo(root, target));
+  const paths = [...plan.mounts, ...plan.covers].map(({ target }) => relativeTo(root, target));
   return renewed({ root, plan, closed, found: await lookAt(root, [...paths, ...closed.paths]) });
 }
 
@@ -35,7 +35,12 @@ export function renewed({
     const path = relativeTo(root, target);
     if (isThere(path)) mounts.set(path, readOnly);
   }
-  const gone = plan.readonly.filter(({ path }) => found.has(path) && !isThere(path));
+  const covers = plan.covers.flatMap(({ target }) => {
+    const path = relativeTo(root, target);
+    return isThere(path) ? [{ target, kind: found.get(path) === "folder" ? ("folder" as const) : ("file" as const) }] : [];
+  });
+  const isGone = ({ path }: RuledPath): boolean => found.has(path) && !isThere(path);
+  const gone = [...plan.readonly, ...plan.hidden].filter(isGone);
   const added = closed.paths.filter((path) => isThere(path) && isWritable(mounts, path));
   for (const path of added) close(mounts, path);
   return {
@@ -43,8 +48,10 @@ export function renewed({
     mounts: [...mounts]
       .map(([path, readOnly]) => ({ source: join(root, path), target: join(root, path), readOnly }))
       .toSorted((a, b) => depthOf(a.target) - depthOf(b.target)),
+    covers,
+    hidden: plan.hidden.filter((entry) => !isGone(entry)),
     readonly: [
-      ...plan.readonly.filter((entry) => !gone.includes(entry)),
+      ...plan.readonly.filter((entry) => !isGone(entry)),
       ...added.map((path) => ({ path, rule: closed.rule })),
     ],
     guarded: [

@@ -73,7 +73,7 @@ npm -v; python3 -m pip --version; git config --global user.name x; node -e 'cons
     const denied = await call(sandbox, "write", { path: ".git/hooks/pre-commit", content: "x" });
     expect([denied.status, denied.denial]).toEqual([
       "denied",
-      { by: "containment", rule: "built-in/workspace.readonly[0]", enable_with: expect.any(String) },
+      { by: "containment", rule: "built-in/workspace.protected[0]", enable_with: expect.any(String) },
     ]);
     await expect(stat(join(place.root, ".git/hooks/pre-commit"))).rejects.toThrow("ENOENT");
   });

@@ -7,7 +7,7 @@ import { VERSION } from "../../src/core/version.ts";
 import { BUILT_IN_POLICY, type PolicyLimits } from "../../src/policy/policy.ts";
 import { connectEngine, type Engine } from "../../src/sandbox/engine/engine.ts";
 import type { Sandbox, SandboxEvent } from "../../src/sandbox/sandbox.ts";
-import { dockerProvider } from "../../src/session/docker-provider.ts";
+import { dockerProvider, type Opened as Made } from "../../src/session/docker-provider.ts";
 import { homeOf, workspaceId } from "../../src/session/home.ts";
 import { planMounts } from "../../src/workspace/plan-mounts.ts";
 import { openWorkspace } from "../../src/workspace/workspace.ts";
@@ -19,7 +19,15 @@ export function connect(): Promise<Engine> {
   return connectEngine({ env: process.env, home: homedir(), uid: process.getuid?.() });
 }
 
-export type OpenOptions = { image?: string; limits?: Partial<PolicyLimits>; secretHashes?: string[] };
+export type OpenOptions = {
+  image?: string;
+  limits?: Partial<PolicyLimits>;
+  secretHashes?: string[];
+  /** More paths that are read-only or hidden. */
+  protect?: { readonly?: string[]; hidden?: string[] };
+  /** Told what the sandbox was made from. */
+  onOpened?: (made: Made) => void;
+};
 
 /** A sandbox that closes when the test is over, and what it reported. */
 export type Opened = AsyncDisposable & { sandbox: Sandbox; events: SandboxEvent[] };
@@ -42,12 +50,17 @@ export async function openSandbox(root: string, options: OpenOptions = {}): Prom
     commandEnv: {},
     onProgress: () => undefined,
     onReaped: () => undefined,
+    ...(options.onOpened && { onOpened: options.onOpened }),
   });
   const sandbox = await open({
     sessionId: uuidv7(),
     workspaceId: workspaceId(workspace.root),
     workspace,
-    plan: await planMounts(workspace.root, BUILT_IN_POLICY),
+    plan: await planMounts(workspace.root, {
+      writable: BUILT_IN_POLICY.writable,
+      readonly: [...BUILT_IN_POLICY.readonly, ...ruled("readonly", options.protect?.readonly)],
+      hidden: ruled("hidden", options.protect?.hidden),
+    }),
     limits: { ...BUILT_IN_POLICY.limits, ...options.limits },
     secretHashes: options.secretHashes ?? [],
     emit: (event) => {
@@ -57,6 +70,10 @@ export async function openSandbox(root: string, options: OpenOptions = {}): Prom
     signal: new AbortController().signal,
   });
   return { sandbox, events, [Symbol.asyncDispose]: () => sandbox.close() };
+}
+
+function ruled(list: string, paths: readonly string[] = []) {
+  return paths.map((value, index) => ({ value, rule: `user/workspace.${list}[${index}]` }));
 }
 
 /** A folder for one test: a workspace in it, and a home of glovebox's that shares only the images' cache. */

@@ -55,6 +55,7 @@ export class LocalSandbox implements Sandbox {
       umask: 0o022,
       programs: { rg: programPath("rg"), shell: programPath("bash"), shellKind: "bash" },
       readonly,
+      hidden: [],
       maxOutputFileBytes: 64 * 1024 * 1024,
       idleSeconds: 30,
     });

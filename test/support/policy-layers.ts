@@ -31,6 +31,7 @@ const VALUES: Partial<Record<ListName, string[]>> = {
   "workspace.readonly": [...PATHS, ...GLOBS],
   "workspace.hidden": [...PATHS.slice(1), ...GLOBS],
   "workspace.writable": PATHS,
+  "workspace.unprotect": [".vscode", ".envrc", ".idea"],
 };
 
 const hostRule: fc.Arbitrary<HostRule> = fc.record({
@@ -56,7 +57,11 @@ export function layer(name: string): fc.Arbitrary<Layer> {
     numbers: some(NUMBERS.map((leaf) => [leaf, ruled(leaf, fc.integer({ min: 1, max: 4 }))])),
     choices: some(CHOICE_NAMES.map((leaf) => [leaf, ruled(leaf, fc.constantFrom<string[]>(...CHOICES[leaf]))])),
     lists: some(
-      LIST_NAMES.map((leaf) => [leaf, listOf(`${name}/${leaf}`, fc.constantFrom(...(VALUES[leaf] ?? WORDS)))]),
+      // Nobody but the built-in layer has a default protected list.
+      LIST_NAMES.filter((leaf) => leaf !== "workspace.protected").map((leaf) => [
+        leaf,
+        listOf(`${name}/${leaf}`, fc.constantFrom(...(VALUES[leaf] ?? WORDS))),
+      ]),
     ),
     hosts: some(["allow", "ask", "deny"].map((leaf) => [leaf, listOf(`${name}/network.${leaf}`, hostRule)])),
     picks: fc.constant({}),
@@ -73,7 +78,7 @@ const PROBES: HostProbe[] = [
 ].flatMap((host) =>
   [443, 80].flatMap((port) => (["auto", "tcp"] as const).map((protocol) => ({ host, port, protocol }))),
 );
-const PROBED_PATHS = [...PATHS.slice(1), "z", "a/x/c.txt", "b/a/b"];
+const PROBED_PATHS = [...PATHS.slice(1), "z", "a/x/c.txt", "b/a/b", ".git", ".vscode/x", ".envrc", "my.code-workspace"];
 const TIGHTNESS = { allow: 0, ask: 1, deny: 2, writable: 0, readonly: 1, hidden: 2 };
 
 /** Every decision that bounds make, as a number that grows with tightness; nobody's opinion is the loosest. */
@@ -85,21 +90,14 @@ export function decisions({ numbers, choices, lists, hosts }: Bounds): Map<strin
     const decision = hosts.length === 0 ? "allow" : decideHost(hosts, probe).type;
     found.set(`host ${JSON.stringify(probe)}`, TIGHTNESS[decision]);
   }
-  for (const path of PROBED_PATHS) found.set(`path ${path}`, TIGHTNESS[decidePath({ lists }, path).type]);
+  for (const path of PROBED_PATHS) found.set(`path ${path}`, TIGHTNESS[decidePath({ lists, choices }, path).type]);
   const holds = (name: ListName, word: string): boolean =>
     lists[name]?.items.some(({ value }) => value === word) ?? false;
   for (const word of WORDS) {
     for (const name of ["tools.deny", "commands.restrict"] as const) {
       found.set(`${name} ${word}`, holds(name, word) ? 1 : 0);
     }
-    for (const name of [
-      "commands.allow",
-      "workspace.unprotect",
-      "network.forward",
-      "env.pass",
-      "env.set",
-      "images",
-    ] as const) {
+    for (const name of ["commands.allow", "network.forward", "env.pass", "env.set", "images"] as const) {
       found.set(`${name} ${word}`, lists[name] && !holds(name, word) ? 1 : 0);
     }
   }

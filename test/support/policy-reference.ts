@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { CHOICES } from "../../src/policy/layer.ts";
+import { PROTECTED } from "../../src/policy/protected.ts";
 import { policySchema } from "../../src/policy/schema.ts";
 import { UNENFORCED_KEYS } from "../../src/policy/unenforced.ts";
 
@@ -104,10 +105,16 @@ document, an empty file, a named file that is missing, a key that is **not enfor
 `;
 
 const NOTES = `Sizes are \`512MB\`, \`1.5GB\`: powers of 1024, with B, KB, MB, GB or TB. Times are in the unit of the key. Paths are
-relative to the workspace; \`writable\` and \`readonly\` take existing files and folders, not patterns, and a path that is
-or lies behind a symbolic link is refused. Every folder above a \`readonly\` path is pinned, so that it cannot be moved
-away. \`.git\` and \`.glovebox\` are always read-only. \`writable\` should name folders: a program that
-replaces a file by renaming another cannot replace a single writable one.
+relative to the workspace, and one that is or lies behind a symbolic link is refused. \`readonly\` and \`hidden\` also take
+patterns: \`*\` and \`?\` within one name, \`**\` for any folders; there is no negation, and no link is followed. Every
+folder above a protected path is pinned, so that it cannot be moved away. \`writable\` takes existing files and folders,
+and should name folders: a program that replaces a file by renaming another cannot replace a single writable one.
+
+A hidden file is there and empty, and so is a hidden folder. Hiding covers the file, not its history: what git has of it
+can be read unless \`git: hidden\`.
+
+Read-only by default at the top of a workspace: ${PROTECTED.map((path) => `\`${path}\``).join(", ")}.
+\`unprotect\` opens entries of this list, but not \`.git\` and \`.glovebox\`.
 
 Hosts are names, exact or \`*.name\` for all below it and not the name itself, on port 443 unless \`ports\` says more.
 Addresses, URLs, \`*\`, and wildcards of a public suffix such as \`*.com\` are refused.

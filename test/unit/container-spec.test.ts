@@ -84,9 +84,22 @@ describe("the container", () => {
     ]);
   });
 
+  it("covers what is hidden by an empty file or folder, read-only", () => {
+    expect(host.Mounts?.slice(4, 6)).toEqual([
+      bind("/c/empty", "/home/ann/re:po, x/.env", true),
+      {
+        Type: "tmpfs",
+        Source: "",
+        Target: "/home/ann/re:po, x/secrets",
+        ReadOnly: true,
+        TmpfsOptions: { SizeBytes: 4096, Mode: 0o555 },
+      },
+    ]);
+  });
+
   it("mounts the runtime read-only and gives the image's volumes volumes of ours, none anonymous", () => {
     expect(
-      host.Mounts?.slice(4).map(({ Type, Source, Target, ReadOnly, VolumeOptions }) => ({
+      host.Mounts?.slice(6).map(({ Type, Source, Target, ReadOnly, VolumeOptions }) => ({
         Type,
         Source,
         Target,

@@ -14,6 +14,11 @@ export function sampleSpec(changes: Partial<ContainerSpec> = {}): ContainerSpec 
       { source: "/home/ann/re:po, x", target: "/home/ann/re:po, x", readOnly: false },
       { source: "/home/ann/re:po, x/.git", target: "/home/ann/re:po, x/.git", readOnly: true },
     ],
+    covers: [
+      { target: "/home/ann/re:po, x/.env", kind: "file" },
+      { target: "/home/ann/re:po, x/secrets", kind: "folder" },
+    ],
+    emptyFile: "/c/empty",
     identity: { passwd: "/c/passwd", group: "/c/group" },
     runtimeVolume: "glovebox-runtime-1",
     idlePath: "/opt/glovebox/bin/idle",

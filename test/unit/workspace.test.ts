@@ -46,6 +46,7 @@ describe("a workspace", () => {
 const rules = (...paths: string[]) => ({
   writable: { rule: "built-in/workspace.writable", items: [{ value: ".", rule: "built-in/workspace.writable[0]" }] },
   readonly: paths.map((value, index) => ({ value, rule: `built-in/workspace.readonly[${index}]` })),
+  hidden: [],
 });
 
 describe("the mount plan", () => {
@@ -69,7 +70,10 @@ describe("the mount plan", () => {
         { source: repo, target: repo, readOnly: false },
         { source: join(repo, ".git"), target: join(repo, ".git"), readOnly: true },
       ],
+      covers: [],
       readonly: [{ path: ".git", rule: "built-in/workspace.readonly[0]" }],
+      hidden: [],
+      guarded: [{ path: ".glovebox", rule: "built-in/workspace.readonly[1]", until: "call" }],
       writable: ["."],
     });
   });
@@ -78,15 +82,6 @@ describe("the mount plan", () => {
     expect((await planMounts(join(root, "worktree"), rules(".git"))).readonly).toEqual([
       { path: ".git", rule: "built-in/workspace.readonly[0]" },
     ]);
-  });
-
-  it("O-POL-04 mounts nothing over a path that does not exist", async () => {
-    const plain = join(root, "plain");
-    expect(await planMounts(plain, rules(".git"))).toEqual({
-      mounts: [{ source: plain, target: plain, readOnly: false }],
-      readonly: [],
-      writable: ["."],
-    });
   });
 
   it("O-POL-01 refuses a protected path that is a link", async () => {

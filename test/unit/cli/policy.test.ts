@@ -32,9 +32,9 @@ describe("`policy show`", () => {
     const shown = JSON.parse(io.stdout.text);
     expect(Object.keys(shown)).toEqual(["version", "policy", "origins", "sources", "dropped", "warnings"]);
     expect(shown.policy.limits).toMatchObject({ minutes: 5, memory: 4 * 1024 ** 3 });
-    expect(shown.origins["workspace.readonly"]).toEqual({
-      ".git": "built-in/workspace.readonly[0]",
-      ".glovebox": "built-in/workspace.readonly[1]",
+    expect(shown.origins["workspace.readonly"]).toMatchObject({
+      ".git": "built-in/workspace.protected[0]",
+      ".glovebox": "built-in/workspace.protected[1]",
       infra: "project/workspace.readonly[0]",
     });
     expect([shown.policy.network.allow, shown.dropped]).toEqual([[], []]);

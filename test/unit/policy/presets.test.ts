@@ -15,11 +15,12 @@ import { policyJsonSchema, policyReference } from "../../support/policy-referenc
 const ROOT = join(import.meta.dirname, "../../..");
 const NAMES = ["batch", "default", "node", "offline", "python", "strict"];
 
-const withoutOrigins = ({ approval, limits, image, readonly }: Policy) => ({
+const withoutOrigins = ({ approval, limits, image, readonly, hidden }: Policy) => ({
   approval,
   limits,
   image,
   readonly: readonly.map(({ value }) => value),
+  hidden: hidden.map(({ value }) => value),
 });
 
 /** What the gate says of a call of each tool when nobody is there. */
@@ -50,7 +51,7 @@ describe("the policies that come with glovebox", () => {
     expect(loaded.facts.sources.map(({ layer }) => layer)).toEqual(["user"]);
     expect(explain("path", ".git/hooks/x", loaded, place.root)).toEqual({
       decision: "readonly",
-      rule: "built-in/workspace.readonly[0]",
+      rule: "built-in/workspace.protected[0]",
     });
     expect(explain("host", "example.com", loaded, place.root).decision).toBe("deny");
     expect(explain("tool", "read", loaded, place.root).decision).toBe("allow");
@@ -68,6 +69,7 @@ describe("the policies that come with glovebox", () => {
     const loaded = await place.load({ policy: "strict" });
     expect(await verdicts(loaded.policy)).toEqual({ read: "allow", write: "deny", bash: "deny" });
     expect(looserIn(loaded.bounds, boundsOf(BUILT_IN_LAYER))).toEqual([]);
+    expect(explain("path", "app/.env", loaded, place.root).decision).toBe("hidden");
     expect(explain("tool", "bash", loaded, place.root)).toEqual({ decision: "ask", rule: "user/approval.exec" });
     expect(loaded.policy.limits).toMatchObject({ cpus: 1, memoryBytes: 1024 ** 3, pids: 128, callSeconds: 300 });
   });

@@ -28,7 +28,9 @@ describe("the policy of a run", () => {
     expect(policy.limits).toMatchObject({ memoryBytes: 2 * 1024 ** 3, pids: 64, cpus: 4, turns: 7 });
     expect(policy.approval.exec).toBe("ask");
     expect(policy.deniedTools.map(({ rule }) => rule)).toEqual(["user/tools.deny[0]", "project/tools.deny[0]"]);
-    expect(policy.readonly.map(({ value }) => value)).toEqual([".git", ".glovebox", "infra"]);
+    expect(policy.readonly.filter(({ rule }) => !rule.startsWith("built-in/"))).toEqual([
+      { value: "infra", rule: "project/workspace.readonly[0]" },
+    ]);
     expect(policy.origins).toMatchObject({
       "limits.memory": "organisation/limits.memory",
       "limits.pids": "project/limits.pids",
@@ -120,7 +122,11 @@ describe("the policy of a run", () => {
 describe("a policy that cannot be used", () => {
   it.each<[string, string, string]>([
     ["network.allow", "network: { allow: [a.example] }", "line 2: `network.allow` is not enforced yet"],
-    ["workspace.hidden", "workspace:\n  hidden:\n    - .env", "line 4: `workspace.hidden` is not enforced yet"],
+    [
+      "network.forward",
+      "network:\n  forward:\n    - { listen: 1, to: 'x:1' }",
+      "line 4: `network.forward` is not enforced yet",
+    ],
     ["limits.usd", "limits: { usd: 5 }", "`limits.usd` is not enforced yet"],
   ])("%s is refused at the start, by name", async (_, rules, says) => {
     await using place = await PolicyPlace.create();

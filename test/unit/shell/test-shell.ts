@@ -26,6 +26,7 @@ export class TestShell {
       umask: 0o022,
       programs: { rg: "/usr/bin/rg", shell: "/bin/bash", shellKind: "bash" },
       readonly: [],
+      hidden: [],
       maxOutputFileBytes: 8 * 1024 * 1024,
       idleSeconds: 30,
       ...changes,

@@ -94,6 +94,7 @@ const HELLO = {
   umask: 0o022,
   programs: { rg: programPath("rg"), shell: programPath("bash"), shellKind: "bash" as const },
   readonly: [],
+  hidden: [],
   maxOutputFileBytes: 1024 * 1024,
   idleSeconds: 60,
 };
