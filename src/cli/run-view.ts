@@ -9,6 +9,7 @@ import type { PolicyFacts } from "../session/policy.ts";
 import type { Paint } from "./paint.ts";
 import type { Screen } from "./screen.ts";
 import { mainArgument, toolRow } from "./tool-row.ts";
+import { mountWords, quarantineWords } from "./guard-words.ts";
 import { durationWords } from "./words.ts";
 
 export type RunViewOptions = {
@@ -82,6 +83,8 @@ export class RunView {
         return screen.rename(visibleLine(event.text));
       case "policy":
         return this.policy(event);
+      case "quarantine":
+        return this.#note(quarantineWords(event));
       case "run_end":
         return screen.end();
       case "system":
@@ -149,6 +152,10 @@ export class RunView {
         return this.#note(`the sandbox was lost: its container ${visibleLine(String(facts["container"]))}`);
       case "toolhost_restarted":
         return this.#note("the tool host was ended by a call and has been started again");
+      case "remounted":
+      case "links_protected":
+        for (const words of mountWords(event, facts)) this.#note(words);
+        return;
       case "selftest":
       case "ended":
         return;

@@ -23,7 +23,7 @@ export type DockerSandboxOptions = {
   replan: (linked: readonly string[]) => Promise<BoxPlan>;
   protectLinks: ProtectLinks;
   /** What is there now that must not be; called when no container of ours has the workspace mounted. */
-  appeared: () => Promise<Appeared[]>;
+  appeared: () => Promise<{ found: Appeared[]; problem: string | undefined }>;
   keep: Keep;
   facts: Omit<SandboxFacts, "containerId" | "controls">;
   /** Awaited before the sandbox goes on. */
@@ -108,7 +108,9 @@ class DockerSandbox implements Sandbox {
     await this.#looking;
     await this.#box.remove();
     const { engine, plan, keep, appeared } = this.#options;
-    await sweep(engine, { plan: unguarded(plan), keep }, await appeared());
+    const { found, problem } = await appeared();
+    await sweep(engine, { plan: unguarded(plan), keep }, found);
+    if (problem) throw lost(`Not all of the workspace could be looked at for what must not be there: ${problem}`);
     await this.#emit("ended", null);
   }
 

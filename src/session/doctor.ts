@@ -11,6 +11,7 @@ import { findImages } from "../sandbox/images/images.ts";
 import { planMounts } from "../workspace/plan-mounts.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
 import { dockerProvider } from "./docker-provider.ts";
+import { withoutSession } from "./guarding.ts";
 import { workspaceId } from "./home.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -126,11 +127,13 @@ async function openAndClose(folder: string, surroundings: Surroundings, options:
     onReaped: ({ removed }) => reaped.push(...removed.map(({ kind, name }) => `${kind} ${name}`)),
   });
   const workspace = await openWorkspace(folder, { userHome, gloveboxHome: home.root });
+  const plan = await planMounts(workspace.root, BUILT_IN_POLICY);
   const sandbox = await provide({
+    ...withoutSession({ root: workspace.root, plan, hardlinks: BUILT_IN_POLICY.hardlinks }),
     sessionId: uuidv7(),
     workspaceId: workspaceId(workspace.root),
     workspace,
-    plan: await planMounts(workspace.root, BUILT_IN_POLICY),
+    plan,
     limits: BUILT_IN_POLICY.limits,
     secretHashes: secrets.hashes(),
     emit: () => Promise.resolve(),

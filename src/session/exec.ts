@@ -5,6 +5,7 @@ import type { Reaped } from "../sandbox/reaper.ts";
 import { planMounts } from "../workspace/plan-mounts.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
 import { dockerProvider, type Opened } from "./docker-provider.ts";
+import { withoutSession } from "./guarding.ts";
 import { workspaceId } from "./home.ts";
 import { type LoadedPolicy, loadPolicy, type PolicyFacts } from "./policy.ts";
 import { commandEnvOf, imageOf } from "./policy-use.ts";
@@ -46,7 +47,9 @@ export async function execInSandbox(settings: ExecSettings, surroundings: Surrou
   const provide = providerOf({ ...settings, loaded }, surroundings, (value) => {
     opened = value;
   });
+  const { hardlinks } = loaded.policy;
   const sandbox = await provide({
+    ...withoutSession({ root: workspace.root, plan, hardlinks }),
     sessionId: uuidv7(),
     workspaceId: workspaceId(workspace.root),
     workspace,

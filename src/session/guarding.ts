@@ -41,6 +41,18 @@ export function guardWorkspace({ root, plan, hardlinks, recorder }: GuardingPart
   };
 }
 
+/** The same for a sandbox without a session, whose person sees to what appears. */
+export function withoutSession(
+  { root, plan, hardlinks }: Omit<GuardingParts, "recorder">,
+): Guarding["request"] {
+  return {
+    replan: (linked) => renewPlan(root, plan, { paths: linked, rule: hardlinks.rule }),
+    protectLinks: hardlinks.value === "allow" ? "never" : "at_start",
+    appeared: () => Promise.resolve({ found: [], problem: undefined }),
+    keep: () => Promise.reject(new Error("there is no session that could keep it")),
+  };
+}
+
 function watchedIn({ guarded, readonly }: MountPlan): Watched {
   return { guarded, protected: readonly.map(({ path }) => path).filter((path) => path !== ".") };
 }

@@ -1,6 +1,6 @@
-import type { Appeared } from "../core/quarantine.ts";
 import type { PolicyLimits } from "../policy/policy.ts";
 import type { Keep, ProtectLinks, Sandbox, SandboxEvent } from "../sandbox/sandbox.ts";
+import type { Look } from "../workspace/appeared.ts";
 import type { MountPlan } from "../workspace/mount-plan.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
@@ -15,7 +15,7 @@ export type SandboxRequest = {
   /** When files with names outside the workspace are looked for, to be protected. */
   protectLinks: ProtectLinks;
   /** What is in the workspace now that must not be; called when no container has it mounted. */
-  appeared: () => Promise<Appeared[]>;
+  appeared: () => Promise<Look>;
   /** Takes what is moved out of the workspace. */
   keep: Keep;
   limits: PolicyLimits;

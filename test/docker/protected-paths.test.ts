@@ -126,6 +126,10 @@ describe("a self-test", () => {
       engine,
       plan: { ...plan, spec: { ...plan.spec, ...(await hole(plan.spec)) } },
       facts,
+      replan: () => Promise.reject(new Error("nothing is started again here")),
+      protectLinks: "never",
+      appeared: () => Promise.resolve({ found: [], problem: undefined }),
+      keep: () => Promise.reject(new Error("nothing is kept here")),
       emit: () => Promise.resolve(),
     });
   }

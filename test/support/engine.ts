@@ -8,7 +8,9 @@ import { BUILT_IN_POLICY, type PolicyLimits } from "../../src/policy/policy.ts";
 import { connectEngine, type Engine } from "../../src/sandbox/engine/engine.ts";
 import type { Sandbox, SandboxEvent } from "../../src/sandbox/sandbox.ts";
 import { dockerProvider, type Opened as Made } from "../../src/session/docker-provider.ts";
+import { withoutSession } from "../../src/session/guarding.ts";
 import { homeOf, workspaceId } from "../../src/session/home.ts";
+import type { SandboxRequest } from "../../src/session/provider.ts";
 import { planMounts } from "../../src/workspace/plan-mounts.ts";
 import { openWorkspace } from "../../src/workspace/workspace.ts";
 
@@ -25,6 +27,8 @@ export type OpenOptions = {
   secretHashes?: string[];
   /** More paths that are read-only or hidden. */
   protect?: { readonly?: string[]; hidden?: string[] };
+  /** What a session would do otherwise. */
+  request?: Partial<SandboxRequest>;
   /** Told what the sandbox was made from. */
   onOpened?: (made: Made) => void;
 };
@@ -52,15 +56,19 @@ export async function openSandbox(root: string, options: OpenOptions = {}): Prom
     onReaped: () => undefined,
     ...(options.onOpened && { onOpened: options.onOpened }),
   });
+  const plan = await planMounts(workspace.root, {
+    writable: BUILT_IN_POLICY.writable,
+    readonly: [...BUILT_IN_POLICY.readonly, ...ruled("readonly", options.protect?.readonly)],
+    hidden: ruled("hidden", options.protect?.hidden),
+  });
   const sandbox = await open({
+    ...withoutSession({ root: workspace.root, plan, hardlinks: BUILT_IN_POLICY.hardlinks }),
+    protectLinks: "before_writing",
+    ...options.request,
     sessionId: uuidv7(),
     workspaceId: workspaceId(workspace.root),
     workspace,
-    plan: await planMounts(workspace.root, {
-      writable: BUILT_IN_POLICY.writable,
-      readonly: [...BUILT_IN_POLICY.readonly, ...ruled("readonly", options.protect?.readonly)],
-      hidden: ruled("hidden", options.protect?.hidden),
-    }),
+    plan,
     limits: { ...BUILT_IN_POLICY.limits, ...options.limits },
     secretHashes: options.secretHashes ?? [],
     emit: (event) => {
