@@ -1,13 +1,15 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { pack as createPack, type Pack } from "tar-stream";
+import type { Pack } from "tar-stream";
 import type { ListedEntry, Listing } from "./listing.ts";
 
 const CHUNK_BYTES = 64 * 1024;
 
 /** The tar archive of a listing, chunk by chunk. A file that has become shorter is filled up with zeros. */
 export async function* packListing(root: string, { entries }: Listing): AsyncGenerator<Buffer> {
-  const pack = createPack();
+  // Evaluated at the first use: it would cost every start 4 ms.
+  const { default: tar } = await import("tar-stream");
+  const pack = tar.pack();
   const filled = fill(pack, root, entries);
   // Whoever reads the archive gets the error too.
   filled.catch((error: unknown) => pack.destroy(error instanceof Error ? error : new Error(String(error))));

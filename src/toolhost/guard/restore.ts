@@ -2,7 +2,7 @@ import { constants, lstatSync, mkdirSync, symlinkSync } from "node:fs";
 import { chmod, open } from "node:fs/promises";
 import { dirname, posix } from "node:path";
 import type { Readable } from "node:stream";
-import { type Entry, extract, type Headers } from "tar-stream";
+import type { Entry, Headers } from "tar-stream";
 import { isWithin } from "../../core/path-rules.ts";
 import { statOf } from "./listing.ts";
 import { removeItem } from "./remove.ts";
@@ -24,7 +24,8 @@ export async function restore(root: string, path: string, archive: Readable): Pr
 }
 
 async function unpackAll(root: string, path: string, archive: Readable): Promise<void> {
-  const unpack = extract();
+  const { default: tar } = await import("tar-stream");
+  const unpack = tar.extract();
   archive.on("error", (error) => unpack.destroy(error)).on("data", (chunk: Buffer) => {
     if (!unpack.write(chunk)) archive.pause();
   });
