@@ -21,7 +21,7 @@ const ROOMS: Record<string, Room> = {
   session: {
     layer: 4,
     imports: ["core", "protocol", "tools", "policy", "gate", "egress", "model", "workspace", "sandbox", "agent"],
-    packages: ["zod", "yaml", "execa"],
+    packages: ["zod", "yaml", "execa", "tar-stream"],
   },
   batch: { layer: 5, imports: ["core", "session"], packages: ["zod", "yaml"] },
   cli: {

@@ -33,6 +33,7 @@ export function execCommand(command: readonly string[], flags: ExecFlags, io: Io
           terminal: isInteractive ? terminalOf(io) : undefined,
           onProgress: (words) => view.progress(words),
           onReaped: (reaped) => view.reaped(reaped),
+          onRecovered: (recovered) => view.recovered(recovered),
           onPolicy: (facts) => view.policy(facts),
           onReady: (degraded) => {
             screen.end();

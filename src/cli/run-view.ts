@@ -6,10 +6,11 @@ import { visible, visibleLine } from "../core/visible.ts";
 import { droppedWords } from "../policy/dropped.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
 import type { PolicyFacts } from "../session/policy.ts";
+import type { Recovered } from "../session/recover.ts";
+import { mountWords, quarantineWords } from "./guard-words.ts";
 import type { Paint } from "./paint.ts";
 import type { Screen } from "./screen.ts";
 import { mainArgument, toolRow } from "./tool-row.ts";
-import { mountWords, quarantineWords } from "./guard-words.ts";
 import { durationWords } from "./words.ts";
 
 export type RunViewOptions = {
@@ -48,6 +49,16 @@ export class RunView {
       this.#note(`removed ${kind} ${visibleLine(name)}${whose}`);
     }
     for (const problem of problems) this.#note(`could not remove ${visibleLine(problem)}`);
+  }
+
+  /** What a session that died had left in a workspace. */
+  recovered({ moved, problems }: Recovered): void {
+    for (const item of moved) {
+      const command = `glovebox apply ${visibleLine(item.session)} ${visibleLine(item.path)}`;
+      this.#note(`session ${visibleLine(item.session)} died: ${quarantineWords(item)}; \`${command}\` brings it back`);
+    }
+    for (const problem of problems)
+      this.#note(`could not look everywhere for what must not be there: ${visibleLine(problem)}`);
   }
 
   /** What a policy asked for and did not get is never silent. */

@@ -3,8 +3,8 @@ import { type ToolCallPart, textOf, toolCallsOf } from "../core/messages.ts";
 import { clip } from "../core/truncate.ts";
 import { visible, visibleLine } from "../core/visible.ts";
 import type { EventLine, HistoryItem, SessionSummary } from "../session/history.ts";
-import type { Paint } from "./paint.ts";
 import { mountWords, quarantineWords } from "./guard-words.ts";
+import type { Paint } from "./paint.ts";
 import { toolRow } from "./tool-row.ts";
 import { countWords, timeWords } from "./words.ts";
 

@@ -77,7 +77,8 @@ class DockerSandbox implements Sandbox {
   async call(call: SandboxCall, options: CallOptions): Promise<ToolResult> {
     await this.#recovery?.words;
     if (!this.#failure && !call.readsOnly && this.#options.protectLinks === "before_writing") {
-      await (this.#looking ??= this.#protectLinks());
+      this.#looking ??= this.#protectLinks();
+      await this.#looking;
     }
     if (this.#failure) return syntheticResult("lost", `Not run: ${this.#failure.message}.`);
     const { connection } = this.#box;
@@ -133,7 +134,8 @@ class DockerSandbox implements Sandbox {
       await this.#emit("links_protected", { folders, files, skipped, complete });
       this.#notes.push(linkWords(folders, complete));
     } catch (error) {
-      if (!connection.isOpen && this.#box.connection === connection) await this.#recover(connection, toGloveboxError(error));
+      if (!connection.isOpen && this.#box.connection === connection)
+        await this.#recover(connection, toGloveboxError(error));
       else this.#fail(lost("Files with names outside the workspace could not be protected", error));
     }
   }

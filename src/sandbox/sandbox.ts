@@ -1,8 +1,8 @@
 import type { Readable } from "node:stream";
 import type { GloveboxError } from "../core/errors.ts";
 import type { Json, JsonObject } from "../core/json.ts";
-import type { ToolResult } from "../core/tool-result.ts";
 import type { QuarantineItem } from "../core/quarantine.ts";
+import type { ToolResult } from "../core/tool-result.ts";
 import type { Control } from "../protocol/messages.ts";
 
 /**

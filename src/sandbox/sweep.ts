@@ -43,5 +43,6 @@ export async function sweep(
 ): Promise<void> {
   if (paths.length === 0) return;
   const problems = await inBox(engine, parts, (connection) => connection.sweep(paths));
-  if (problems.length > 0) throw lost(`What must not be in the workspace could not be moved out: ${problems.join("; ")}`);
+  if (problems.length > 0)
+    throw lost(`What must not be in the workspace could not be moved out: ${problems.join("; ")}`);
 }

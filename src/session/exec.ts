@@ -1,14 +1,16 @@
+import { join } from "node:path";
 import { uuidv7 } from "../core/ids.ts";
 import { VERSION } from "../core/version.ts";
 import { type AttachStreams, attach, type Terminal } from "../sandbox/attach.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
 import { planMounts } from "../workspace/plan-mounts.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
-import { dockerProvider, type Opened } from "./docker-provider.ts";
+import { type DockerProviderOptions, dockerProvider, type Opened } from "./docker-provider.ts";
 import { withoutSession } from "./guarding.ts";
 import { workspaceId } from "./home.ts";
 import { type LoadedPolicy, loadPolicy, type PolicyFacts } from "./policy.ts";
 import { commandEnvOf, imageOf } from "./policy-use.ts";
+import { finishDead, type Recovered } from "./recover.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 export type ExecSettings = {
@@ -25,6 +27,8 @@ export type ExecSettings = {
   terminal: Terminal | undefined;
   onProgress: (words: string) => void;
   onReaped: (reaped: Reaped) => void;
+  /** As of a run. */
+  onRecovered: (recovered: Recovered) => void;
   /** Where the policy came from and what it left out. */
   onPolicy: (facts: PolicyFacts) => void;
   /** The sandbox is ready and the command about to start. */
@@ -42,11 +46,13 @@ export async function execInSandbox(settings: ExecSettings, surroundings: Surrou
   const workspace = await openWorkspace(settings.workspace, { userHome, gloveboxHome: home.root });
   const loaded = await loadPolicy(workspace.root, settings, surroundings);
   settings.onPolicy(loaded.facts);
-  const plan = await planMounts(workspace.root, loaded.policy);
   let opened: Opened | undefined;
-  const provide = providerOf({ ...settings, loaded }, surroundings, (value) => {
+  const provider = providerOf({ ...settings, loaded }, surroundings, (value) => {
     opened = value;
   });
+  settings.onRecovered(await finishDead(join(home.sessions, workspaceId(workspace.root)), provider, settings.signal));
+  const plan = await planMounts(workspace.root, loaded.policy);
+  const provide = dockerProvider(provider);
   const { hardlinks } = loaded.policy;
   const sandbox = await provide({
     ...withoutSession({ root: workspace.root, plan, hardlinks }),
@@ -75,10 +81,10 @@ function providerOf(
   settings: ExecSettings & { loaded: LoadedPolicy },
   { env, userHome, packageRoot, home }: Surroundings,
   onOpened: (opened: Opened) => void,
-): ReturnType<typeof dockerProvider> {
+): DockerProviderOptions {
   const { build, onProgress, onReaped } = settings;
   const { policy } = settings.loaded;
   const chosen = { image: imageOf(policy), commandEnv: commandEnvOf(policy, env) };
   const place = { env, userHome, packageRoot, cacheDir: home.cache, version: VERSION };
-  return dockerProvider({ ...place, ...chosen, build, onProgress, onReaped, onOpened });
+  return { ...place, ...chosen, build, onProgress, onReaped, onOpened };
 }

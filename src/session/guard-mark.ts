@@ -30,6 +30,12 @@ export function removeMark(sessionFile: string): Promise<void> {
 
 /** Sessions in a folder of logs whose controller is gone and which never looked. @throws GloveboxError `SESSION_CORRUPT`. */
 export async function unfinishedIn(folder: string): Promise<UnfinishedSession[]> {
+  const marked = await marksIn(folder);
+  const states = await Promise.all(marked.map(({ mark }) => ownerState(mark.owner)));
+  return marked.filter((_, index) => states[index] === "dead");
+}
+
+async function marksIn(folder: string): Promise<UnfinishedSession[]> {
   const ids = (await namesIn(folder)).flatMap((name) => {
     const id = basename(name, ENDING);
     return name.endsWith(ENDING) && isSessionId(id) ? [id] : [];
@@ -38,9 +44,18 @@ export async function unfinishedIn(folder: string): Promise<UnfinishedSession[]>
   for (const id of ids) {
     const sessionFile = join(folder, `${id}.jsonl`);
     const mark = await readMark(markOf(sessionFile));
-    if (mark && (await ownerState(mark.owner)) === "dead") found.push({ sessionFile, mark });
+    if (mark) found.push({ sessionFile, mark });
   }
   return found;
+}
+
+/** Ids of sessions in a folder of logs that are still at work. */
+export async function liveIn(folder: string): Promise<string[]> {
+  const marked = await marksIn(folder);
+  const states = await Promise.all(marked.map(({ mark }) => ownerState(mark.owner)));
+  return marked
+    .filter((_, index) => states[index] !== "dead")
+    .map(({ sessionFile }) => basename(sessionFile, ".jsonl"));
 }
 
 /** Undefined when it has gone meanwhile. */

@@ -42,9 +42,7 @@ export function guardWorkspace({ root, plan, hardlinks, recorder }: GuardingPart
 }
 
 /** The same for a sandbox without a session, whose person sees to what appears. */
-export function withoutSession(
-  { root, plan, hardlinks }: Omit<GuardingParts, "recorder">,
-): Guarding["request"] {
+export function withoutSession({ root, plan, hardlinks }: Omit<GuardingParts, "recorder">): Guarding["request"] {
   return {
     replan: (linked) => renewPlan(root, plan, { paths: linked, rule: hardlinks.rule }),
     protectLinks: hardlinks.value === "allow" ? "never" : "at_start",

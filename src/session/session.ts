@@ -117,7 +117,10 @@ export class Session {
       const readyMs = Math.round(performance.now() - startedAt);
       return new Session(options, { sandbox, guarding, journal, system, readyMs });
     } catch (error) {
-      await sandbox.close().then(guarding.end).catch(() => undefined);
+      await sandbox
+        .close()
+        .then(guarding.end)
+        .catch(() => undefined);
       throw error;
     }
   }

@@ -2,7 +2,10 @@ import type { Fact } from "../core/events.ts";
 import { addUsage, NO_USAGE, textOf, type Usage } from "../core/messages.ts";
 import type { RunResult } from "./result.ts";
 
-type Counted = Pick<RunResult, "result" | "usage" | "turns" | "tool_calls" | "files_changed" | "denials" | "quarantined">;
+type Counted = Pick<
+  RunResult,
+  "result" | "usage" | "turns" | "tool_calls" | "files_changed" | "denials" | "quarantined"
+>;
 
 /** What the facts of one run add up to. */
 export class Tally {

@@ -37,7 +37,9 @@ export function renewed({
   }
   const covers = plan.covers.flatMap(({ target }) => {
     const path = relativeTo(root, target);
-    return isThere(path) ? [{ target, kind: found.get(path) === "folder" ? ("folder" as const) : ("file" as const) }] : [];
+    return isThere(path)
+      ? [{ target, kind: found.get(path) === "folder" ? ("folder" as const) : ("file" as const) }]
+      : [];
   });
   const isGone = ({ path }: RuledPath): boolean => found.has(path) && !isThere(path);
   const gone = [...plan.readonly, ...plan.hidden].filter(isGone);

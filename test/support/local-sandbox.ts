@@ -46,7 +46,13 @@ export class LocalSandbox implements Sandbox {
     };
   }
 
-  static async open({ root, bundle, readonly = [], guarded = [], keep = keepNothing }: LocalOptions): Promise<LocalSandbox> {
+  static async open({
+    root,
+    bundle,
+    readonly = [],
+    guarded = [],
+    keep = keepNothing,
+  }: LocalOptions): Promise<LocalSandbox> {
     const state = await mkdtemp(join(tmpdir(), "glovebox-state-"));
     const child = spawn(process.execPath, [bundle], { stdio: ["pipe", "pipe", "inherit"], env: {} });
     const streams = { input: child.stdout, output: child.stdin, destroy: () => void child.stdin.destroy() };

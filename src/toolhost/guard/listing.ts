@@ -52,7 +52,8 @@ export function listItem(root: string, path: string, limits: ListingLimits, open
       entries.push({ ...about, type: "directory" });
       for (const name of namesIn(`${root}/${at}`, stats, open, cuts)) {
         const inner = `${at}/${name}`;
-        if (Buffer.byteLength(`${root}/${inner}`) > MAX_PATH_BYTES) cuts.add(`what lies too deep below \`${visibleLine(path)}\``);
+        if (Buffer.byteLength(`${root}/${inner}`) > MAX_PATH_BYTES)
+          cuts.add(`what lies too deep below \`${visibleLine(path)}\``);
         else waiting.push(inner);
       }
     } else cuts.add(`\`${visibleLine(at)}\`, which is no file`);

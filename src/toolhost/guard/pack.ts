@@ -47,11 +47,7 @@ async function addFile(pack: Pack, file: string, header: Header & { size: number
   }
 }
 
-async function writeBytes(
-  handle: FileHandle,
-  sink: NodeJS.WritableStream,
-  size: number,
-): Promise<void> {
+async function writeBytes(handle: FileHandle, sink: NodeJS.WritableStream, size: number): Promise<void> {
   for (let at = 0; at < size; ) {
     const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, size - at));
     await handle.read(chunk, 0, chunk.length, at);

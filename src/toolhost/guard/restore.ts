@@ -26,9 +26,11 @@ export async function restore(root: string, path: string, archive: Readable): Pr
 async function unpackAll(root: string, path: string, archive: Readable): Promise<void> {
   const { default: tar } = await import("tar-stream");
   const unpack = tar.extract();
-  archive.on("error", (error) => unpack.destroy(error)).on("data", (chunk: Buffer) => {
-    if (!unpack.write(chunk)) archive.pause();
-  });
+  archive
+    .on("error", (error) => unpack.destroy(error))
+    .on("data", (chunk: Buffer) => {
+      if (!unpack.write(chunk)) archive.pause();
+    });
   unpack.on("drain", () => archive.resume());
   archive.on("end", () => unpack.end());
   const modes: { file: string; mode: number }[] = [];

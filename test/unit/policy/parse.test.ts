@@ -137,8 +137,6 @@ describe("what nothing enforces yet", () => {
   const KEYS: [string, string][] = [
     ["workspace.mode: copy", "workspace: { mode: copy }"],
     ["workspace.git: private", "workspace: { git: private }"],
-    ["workspace.hardlinks: protect", "workspace: { hardlinks: protect }"],
-    ["workspace.hardlinks: allow", "workspace: { hardlinks: allow }"],
     ["workspace.cache: true", "workspace: { cache: true }"],
     ["sandbox.ptrace: true", "sandbox: { ptrace: true }"],
     ["sandbox.ptrace: false", "sandbox: { ptrace: false }"],
