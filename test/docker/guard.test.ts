@@ -1,7 +1,11 @@
 import { createHash } from "node:crypto";
-import { link, mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { link, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { QuarantineItem } from "../../src/core/quarantine.ts";
+import { BUILT_IN_POLICY } from "../../src/policy/policy.ts";
+import type { SandboxRequest } from "../../src/session/provider.ts";
+import { lookForAppeared } from "../../src/workspace/appeared.ts";
 import { openSandbox, Place } from "../support/engine.ts";
 import { call, words } from "../support/sandbox-contract.ts";
 
@@ -18,6 +22,20 @@ async function hashOf(path: string): Promise<string> {
   return createHash("sha256")
     .update(await readFile(path))
     .digest("hex");
+}
+
+type Kept = QuarantineItem & { text: string };
+
+/** What a session does with what appears, but for the disk. */
+function keeping(root: string): { kept: Kept[]; request: Partial<SandboxRequest> } {
+  const kept: Kept[] = [];
+  const guarded = BUILT_IN_POLICY.readonly.map(({ value, rule }) => ({ path: value, rule, until: "call" as const }));
+  const keep: SandboxRequest["keep"] = async (item, archive) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of archive) chunks.push(chunk as Buffer);
+    kept.push({ ...item, text: Buffer.concat(chunks).toString("latin1") });
+  };
+  return { kept, request: { keep, appeared: () => lookForAppeared(root, { guarded, protected: [] }) } };
 }
 
 describe("a file with a name outside the workspace", () => {
@@ -72,15 +90,9 @@ describe("a file with a name outside the workspace", () => {
 describe("a protected file that is saved on the host", () => {
   it("FS-53 is noticed, kept in both versions and protected again, and its new content stays", async () => {
     await using place = await placeWith({ ".envrc": "old\n", "a.txt": "a\n" });
-    const kept: { path: string; kind: string; text: string }[] = [];
+    const { kept, request } = keeping(place.root);
     await using opened = await openSandbox(place.root, {
-      request: {
-        keep: async (item, archive) => {
-          const chunks: Buffer[] = [];
-          for await (const chunk of archive) chunks.push(chunk as Buffer);
-          kept.push({ path: item.path, kind: item.kind, text: Buffer.concat(chunks).toString("latin1") });
-        },
-      },
+      request: { ...request, appeared: () => Promise.resolve({ found: [], problem: undefined }) },
     });
     const loop = "while :; do echo $((i++)) 2>/dev/null > mine; echo evil >> .envrc; sleep 0.01; done 2>/dev/null";
     const running = call(opened.sandbox, "bash", { command: loop });
@@ -106,5 +118,72 @@ describe("a protected file that is saved on the host", () => {
     expect(await readFile(join(place.root, ".envrc"), "utf8")).toBe(after);
     expect(await readFile(join(place.root, "a.txt"), "utf8")).toBe("b\n");
     expect(opened.events.at(-1)).toMatchObject({ event: "remounted", detail: { paths: [".envrc"], notes: [] } });
+  });
+});
+
+describe("what is hostile at a guarded path", () => {
+  const HOSTILE = `
+    mkdir -p .vscode/closed/inner .idea && cd .vscode
+    mkfifo pipe; ln -s /etc/passwd out; ln -s . self; ln -s ../a.txt in; echo x > closed/inner/f; chmod 000 closed/inner closed
+    echo secret > unreadable; chmod 000 unreadable
+    printf x > "$(printf 'a\\nb')"; printf x > "$(printf '\\377bad')"; truncate -s 1T sparse; ln unreadable second-name
+    python3 - <<'EOF'
+import os
+for i in range(3000):
+    os.mkdir("deep-folder"); os.chdir("deep-folder")
+open("bottom", "w").write("x")
+EOF
+    cd ..; rmdir .idea; ln -s .vscode .idea
+    mkdir elsewhere; echo y > elsewhere/config.toml; ln -s elsewhere .cargo; mkfifo .envrc
+    : > .mcp.json; chmod 000 .mcp.json`;
+
+  it("FS-39 is moved out whatever it is, nothing outside is touched, and the tool host goes on", async () => {
+    await using place = await placeWith({ "a.txt": "a\n" });
+    const { kept, request } = keeping(place.root);
+    await using opened = await openSandbox(place.root, { request });
+    const made = await call(opened.sandbox, "bash", { command: `${HOSTILE}; ls -A | wc -l` });
+    expect([words(made).split("\n")[0], made.denial?.by]).toEqual(["7", "containment"]);
+    expect(kept.map(({ path, kind }) => [path, kind]).toSorted()).toEqual([
+      [".cargo", "appeared"],
+      [".envrc", "appeared"],
+      [".idea", "appeared"],
+      [".mcp.json", "appeared"],
+      [".vscode", "appeared"],
+    ]);
+    expect((await readdir(place.root)).toSorted()).toEqual(["a.txt", "elsewhere"]);
+    expect(await readFile(join(place.root, "a.txt"), "utf8")).toBe("a\n");
+    expect(await readFile(join(place.root, "elsewhere/config.toml"), "utf8")).toBe("y\n");
+    const folder = kept.find(({ path }) => path === ".vscode");
+    expect(folder?.cut.join("\n")).toMatch(/sparse` \(1\.0 TiB\)/);
+    expect(folder?.cut.join("\n")).toMatch(/pipe`, which is no file/);
+    expect(folder?.cut.join("\n")).toMatch(/too deep/);
+    expect(folder?.cut.join("\n")).toMatch(/not UTF-8/);
+    expect(folder?.text).toContain("secret\n");
+    expect(folder?.text).not.toContain("root:x:");
+    expect(words(await call(opened.sandbox, "bash", { command: "cat a.txt" }))).toBe("a\n");
+  });
+
+  it("FS-39 is moved out although a job keeps making it, and at the end for good", async () => {
+    await using place = await placeWith({ "a.txt": "a\n" });
+    const { kept, request } = keeping(place.root);
+    const opened = await openSandbox(place.root, { request });
+    const loop = "while :; do mkdir -p .vscode && echo $((n++)) > .vscode/$((n % 50)); done 2>/dev/null";
+    await call(opened.sandbox, "bash", { command: loop, background: true });
+    for (let round = 0; round < 5; round++) {
+      const { status } = await call(opened.sandbox, "bash", { command: "sleep 0.2" });
+      expect(status).toBe("ok");
+    }
+    expect(kept.length).toBeGreaterThan(4);
+    await opened.sandbox.close();
+    expect(await readdir(place.root)).toEqual(["a.txt"]);
+  });
+
+  it("FS-39 stays where it is when it cannot be kept, and that is said", async () => {
+    await using place = await placeWith({ "a.txt": "a\n" });
+    const keep = () => Promise.reject(new Error("the disk is full"));
+    await using opened = await openSandbox(place.root, { request: { keep } });
+    const made = await call(opened.sandbox, "bash", { command: "echo x > .envrc" });
+    expect(words(made)).toContain("could not be moved out of the workspace (the disk is full)");
+    expect(await readFile(join(place.root, ".envrc"), "utf8")).toBe("x\n");
   });
 });

@@ -23,7 +23,8 @@ export class Keeper {
     this.#wire.send({ type: "quarantine", id, stream: stream.id, item });
     stream.resume();
     try {
-      for await (const chunk of archive) await write(stream, chunk);
+      // A controller that cannot store it takes no more bytes, and says why.
+      for await (const chunk of archive) if (!(await isTaken(stream, chunk))) break;
       stream.end();
       const problem = await answer;
       if (problem !== undefined) throw new Error(problem);
@@ -39,8 +40,8 @@ export class Keeper {
   }
 }
 
-function write(stream: MuxStream, chunk: Uint8Array): Promise<void> {
-  return new Promise((resolve, reject) => {
-    stream.write(chunk, (error) => (error ? reject(error) : resolve()));
+function isTaken(stream: MuxStream, chunk: Uint8Array): Promise<boolean> {
+  return new Promise((resolve) => {
+    stream.write(chunk, (error) => resolve(!error));
   });
 }
