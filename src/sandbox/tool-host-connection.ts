@@ -17,6 +17,7 @@ import {
   type ToToolHost,
 } from "../protocol/messages.ts";
 import { Peer } from "../protocol/peer.ts";
+import { Questions } from "./questions.ts";
 import type { CallOptions, Keep, SandboxCall } from "./sandbox.ts";
 
 /** A ping goes out this often, and the tool host ends itself after 30 s without one. */
@@ -35,9 +36,6 @@ const SWEEP_WITHIN_MS = 600_000;
 /** The bytes of a channel. `destroy` ends it from our side. */
 export type ChannelStreams = { input: Readable; output: Writable; destroy: () => void };
 
-type Answer = Extract<ToController, { type: "self_tested" | "links" | "swept" | "restored" }>;
-type Question = Exclude<ToToolHost, { type: "hello" | "call" | "cancel" | "kept" | "shutdown" }>;
-
 type Waiting = {
   resolve: (outcome: Outcome) => void;
   reject: (error: GloveboxError) => void;
@@ -52,7 +50,7 @@ export class ToolHostConnection {
   readonly #peer: Peer<ToController, ToToolHost>;
   readonly #streams: ChannelStreams;
   readonly #waiting = new Map<number, Waiting>();
-  readonly #asked = new Map<number, (answer: Answer) => void>();
+  readonly #questions: Questions;
   readonly #keep: Keep;
   readonly closed: Promise<GloveboxError>;
   /** What a call rejects with that had not begun when mounts changed. */
@@ -81,6 +79,10 @@ export class ToolHostConnection {
       parity: "odd",
       onMessage: (message) => this.#receive(message),
       onClose: (error) => this.#end(error ?? lost("The tool host ended")),
+    });
+    this.#questions = new Questions({
+      send: (question) => this.#peer.send(question),
+      within: (answer, withinMs, words) => this.#within(answer, withinMs, words),
     });
   }
 
@@ -131,25 +133,25 @@ export class ToolHostConnection {
 
   async selfTest(expect: SelfTestExpectation): Promise<Control[]> {
     const question = { type: "self_test" as const, id: this.#nextId++, expect };
-    return (await this.#ask(question, "self_tested", READY_WITHIN_MS)).controls;
+    return (await this.#questions.ask(question, "self_tested", READY_WITHIN_MS)).controls;
   }
 
   /** Looks for files of the workspace that have names outside it. */
   scanLinks(): Promise<Links> {
-    return this.#ask({ type: "scan_links", id: this.#nextId++ }, "links", SCAN_WITHIN_MS);
+    return this.#questions.ask({ type: "scan_links", id: this.#nextId++ }, "links", SCAN_WITHIN_MS);
   }
 
   /** Moves out of the workspace what is at these paths; resolves with what could not be. */
   async sweep(paths: readonly Appeared[]): Promise<string[]> {
     const question = { type: "sweep" as const, id: this.#nextId++, paths: [...paths] };
-    return (await this.#ask(question, "swept", SWEEP_WITHIN_MS)).problems;
+    return (await this.#questions.ask(question, "swept", SWEEP_WITHIN_MS)).problems;
   }
 
   /** Unpacks an archive where nothing is yet; resolves with why not, undefined when it has been. */
   async restore(path: string, archive: Readable): Promise<string | undefined> {
     const stream = this.#peer.open();
     const question = { type: "restore" as const, id: this.#nextId++, path, stream: stream.id };
-    const answer = this.#ask(question, "restored", SWEEP_WITHIN_MS);
+    const answer = this.#questions.ask(question, "restored", SWEEP_WITHIN_MS);
     stream.resume();
     // A tool host that refuses stops reading, and says why.
     await pipeline(archive, stream).catch(() => undefined);
@@ -182,7 +184,7 @@ export class ToolHostConnection {
       case "links":
       case "swept":
       case "restored":
-        return this.#asked.get(message.id)?.(message);
+        return this.#questions.settle(message);
       case "quarantine":
         return void this.#store(message);
       case "mounts_changed":
@@ -211,24 +213,6 @@ export class ToolHostConnection {
     if (!this.#waiting.has(id)) return void accepted.destroy();
     accepted.on("data", (bytes: Buffer) => this.#waiting.get(id)?.onOutput(decoder.write(bytes)));
     accepted.on("end", () => accepted.end());
-  }
-
-  async #ask<T extends Answer["type"]>(
-    question: Question,
-    type: T,
-    withinMs: number,
-  ): Promise<Extract<Answer, { type: T }>> {
-    const answer = new Promise<Answer>((resolve) => {
-      this.#asked.set(question.id, resolve);
-    });
-    this.#peer.send(question);
-    try {
-      const given = await this.#within(answer, withinMs, `The tool host did not answer (${question.type})`);
-      if (given.type === type) return given as Extract<Answer, { type: T }>;
-      throw new GloveboxError("PROTOCOL", `The tool host answered ${question.type} by ${given.type}`);
-    } finally {
-      this.#asked.delete(question.id);
-    }
   }
 
   async #store({ id, stream, item }: Extract<ToController, { type: "quarantine" }>): Promise<void> {

@@ -24,6 +24,7 @@ export async function scanLinks(
   readonly: readonly string[],
   maxEntries = MAX_ENTRIES,
 ): Promise<OutsideLinks> {
+  const closed = new Set(readonly);
   const linked = new Map<string, Linked>();
   const waiting = [""];
   let left = maxEntries;
@@ -33,7 +34,7 @@ export async function scanLinks(
     for (const entry of entriesOf(root, folder)) {
       if (--left < 0) break;
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-      if (readonly.some((closed) => isWithin(path, closed))) continue;
+      if (closed.has(path)) continue;
       if (entry.isDirectory()) waiting.push(path);
       else if (entry.isFile() && !take(linked, root, path)) skipped++;
       if (performance.now() < sliceEnd) continue;
