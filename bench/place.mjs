@@ -48,8 +48,14 @@ export async function scriptedRun({ folder, workspace }, items) {
   return result;
 }
 
-/** An open sandbox without a session, and how long it took to open. */
-export async function openSandbox({ workspace, surroundings }) {
+/**
+ * An open sandbox without a session, with more read-only paths if they are given. Files with names outside are looked for
+ * when `protectLinks` says so.
+ */
+export async function openSandbox(
+  { workspace, surroundings },
+  { readonly = [], onOpened, protectLinks = "before_writing" } = {},
+) {
   const modules = [
     "policy/policy.js",
     "session/docker-provider.js",
@@ -59,18 +65,25 @@ export async function openSandbox({ workspace, surroundings }) {
   const [{ BUILT_IN_POLICY }, { dockerProvider }, { planMounts }, { openWorkspace }] = await Promise.all(
     modules.map(fromDist),
   );
+  const { withoutSession } = await fromDist("session/guarding.js");
   const { uuidv7 } = await fromDist("core/ids.js");
   const { env, userHome, packageRoot, home } = surroundings;
   const { VERSION } = await fromDist("core/version.js");
   const provide = dockerProvider({
     ...{ env, userHome, packageRoot, cacheDir: home.cache, version: VERSION },
-    ...{ image: undefined, build: false, commandEnv: {} },
-    ...{ onProgress: () => undefined, onReaped: () => undefined },
+    ...{ image: undefined, build: false, commandEnv: {}, sandbox: BUILT_IN_POLICY.sandbox },
+    ...{ onProgress: () => undefined, onReaped: () => undefined, onOpened },
   });
   const opened = await openWorkspace(workspace, { userHome, gloveboxHome: home.root });
+  const plan = await planMounts(opened.root, {
+    ...BUILT_IN_POLICY,
+    readonly: [...BUILT_IN_POLICY.readonly, ...readonly],
+  });
   return provide({
+    ...withoutSession({ root: opened.root, plan, hardlinks: BUILT_IN_POLICY.hardlinks }),
+    protectLinks,
     ...{ sessionId: uuidv7(), workspaceId: "bench", workspace: opened, limits: BUILT_IN_POLICY.limits },
-    plan: await planMounts(opened.root, BUILT_IN_POLICY),
+    plan,
     secretHashes: [],
     emit: () => Promise.resolve(),
     signal: new AbortController().signal,

@@ -33,7 +33,7 @@ export function showCommand(flags: PolicyFlags, io: Io): Promise<number> {
     );
     const { policy, bounds, facts } = loaded;
     const image = { value: policy.image, rule: policy.origins["image"] ?? "" };
-    const leaves = shownLeaves(bounds, image);
+    const leaves = shownLeaves(bounds, { image, runtime: policy.sandbox.runtime });
     if (flags.json) {
       const origins = Object.fromEntries(leaves.map(({ key, origin }) => [key, origin]));
       out.line(JSON.stringify({ version: 1, policy: asSections(leaves), origins, ...facts }));

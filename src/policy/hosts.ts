@@ -83,12 +83,14 @@ export function matchesNameOf(pattern: string, host: string): boolean {
 
 /** Whether everything that `inner` matches is matched by `outer`. */
 export function covers(outer: HostRule, inner: HostRule): boolean {
-  // Any one name below stands for all of them.
-  const name = inner.host.startsWith("*.") ? `x${inner.host.slice(1)}` : inner.host;
   const { ports } = outer;
   const arePorts = ports === "all" || (inner.ports !== "all" && inner.ports.every((port) => ports.includes(port)));
   return (
-    matchesNameOf(outer.host, name) && arePorts && admits(outer, inner.protocol) && (outer.private || !inner.private)
+    // A wildcard stands for the names below it: no rule names it exactly, and a wider one matches it.
+    matchesNameOf(outer.host, inner.host) &&
+    arePorts &&
+    admits(outer, inner.protocol) &&
+    (outer.private || !inner.private)
   );
 }
 

@@ -1,4 +1,5 @@
 import { GloveboxError } from "../core/errors.ts";
+import { contradictionsIn } from "./contradictions.ts";
 import { type PlacedValue, parsePlaced } from "./document.ts";
 import { suffixOf } from "./hosts.ts";
 import { describeIssue } from "./issue.ts";
@@ -38,7 +39,8 @@ export async function parsePolicy(text: string, place: PolicyPlace): Promise<Par
   }
   const opinions = layerOf(parsed.data, place.layer);
   const rules = rulesOf(parsed.data, place.layer, placed);
-  return { ...place, opinions, rules, warnings: await judgeWildcards({ ...place, opinions, rules }) };
+  const warnings = [...(await judgeWildcards({ ...place, opinions, rules })), ...contradictionsIn(opinions)];
+  return { ...place, opinions, rules, warnings };
 }
 
 /** The error for a rule that parses and cannot be. */

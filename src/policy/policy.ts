@@ -38,6 +38,12 @@ export type Policy = {
   deniedTools: readonly Ruled<string>[];
   /** A reference; `glovebox/base` is the image this version builds. */
   image: string;
+  sandbox: {
+    /** Commands may trace each other. */
+    ptrace: boolean;
+    /** The OCI runtime, and the rule that names it; undefined is the engine's own choice. */
+    runtime: Ruled<string> | undefined;
+  };
   env: {
     /** `NAME=value`, set in the environment of commands. */
     set: readonly Ruled<string>[];
@@ -48,8 +54,11 @@ export type Policy = {
   origins: Readonly<Record<string, string>>;
 };
 
+/** What is chosen rather than bound. */
+export type Picked = { image: Ruled<string>; runtime: Ruled<string> | undefined };
+
 /** The bounds of all layers, the built-in one included, as what is enforced. */
-export function policyOf({ numbers, choices, lists }: Omit<Bounds, "hosts">, image: Ruled<string>): Policy {
+export function policyOf({ numbers, choices, lists }: Omit<Bounds, "hosts">, { image, runtime }: Picked): Policy {
   const number = (name: NumberName): number => required(numbers[name]).value;
   const approval = (kind: EffectKind): ApprovalSetting =>
     required(choices[`approval.${kind}`]).value as ApprovalSetting;
@@ -70,6 +79,7 @@ export function policyOf({ numbers, choices, lists }: Omit<Bounds, "hosts">, ima
     hardlinks: required(choices["workspace.hardlinks"]) as Policy["hardlinks"],
     deniedTools: required(lists["tools.deny"]).items,
     image: image.value,
+    sandbox: { ptrace: required(choices["sandbox.ptrace"]).value === "true", runtime },
     env: { set: required(lists["env.set"]).items, pass: required(lists["env.pass"]).items },
     origins: originsOf({ numbers, choices, lists }, image),
   };
@@ -92,4 +102,7 @@ function required<T>(opinion: T | undefined): T {
 }
 
 /** The policy of a session that nobody configured. */
-export const BUILT_IN_POLICY: Policy = policyOf(boundsOf(BUILT_IN_LAYER), required(BUILT_IN_LAYER.picks.image));
+export const BUILT_IN_POLICY: Policy = policyOf(boundsOf(BUILT_IN_LAYER), {
+  image: required(BUILT_IN_LAYER.picks.image),
+  runtime: undefined,
+});

@@ -5,6 +5,9 @@ import { normalPath, pathProblem } from "./paths.ts";
 import { unprotectProblem } from "./protected.ts";
 import { parseSize, sizeText } from "./size.ts";
 
+// A schema made into code at its first use costs more than it saves where each is used a few times.
+z.config({ jitless: true });
+
 /** A text that `problem` has nothing to say against; what it says follows the value: "`x` is a URL; expected …". */
 function text(problem: (value: string) => string | undefined) {
   return z.string().superRefine((value, context) => {

@@ -4,16 +4,18 @@ import { decideHost } from "./decide-host.ts";
 import { hostText } from "./dropped.ts";
 import type { HostRule } from "./hosts.ts";
 import { CHOICE_NAMES, type HostListName, LIST_NAMES, type ListName, NUMBERS, type Ruled } from "./layer.ts";
+import type { Picked } from "./policy.ts";
 import { protectionsOf } from "./protections.ts";
 
 /** One line of a policy in force: a key, its value, and which rule made it or each of its items. */
 export type ShownLeaf = { key: string; value: Json; origin: string | Record<string, string> };
 
 /** Every value of the policy in force. Numbers as numbers, sizes in bytes, times in the unit of the key. */
-export function shownLeaves({ numbers, choices, lists, hosts }: Bounds, image: Ruled<string>): ShownLeaf[] {
+export function shownLeaves({ numbers, choices, lists, hosts }: Bounds, picked: Picked): ShownLeaf[] {
   const protections = protectionsOf({ lists, choices });
   const leaves: (ShownLeaf | undefined)[] = [
-    { key: "image", value: image.value, origin: image.rule },
+    { key: "image", value: picked.image.value, origin: picked.image.rule },
+    picked.runtime && { key: "sandbox.runtime", value: picked.runtime.value, origin: picked.runtime.rule },
     ...CHOICE_NAMES.map((key) => {
       const choice = choices[key];
       return choice && { key, value: plain(choice.value), origin: choice.rule };
@@ -59,7 +61,7 @@ function portsOf({ ports }: HostRule): readonly number[] {
 }
 
 function probe({ host, protocol }: HostRule, port: number) {
-  return { host: host.replace(/^\*\./, "x."), port, protocol };
+  return { host, port, protocol };
 }
 
 function plain(value: string): Json {

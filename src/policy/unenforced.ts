@@ -1,4 +1,4 @@
-import type { ChoiceName, Layer, ListName, NumberName, PickName } from "./layer.ts";
+import type { ChoiceName, Layer, ListName, NumberName } from "./layer.ts";
 
 /** A rule that nothing enforces yet: a run with it would promise what it does not keep. */
 export type Unenforced = { key: string; rule: string };
@@ -10,7 +10,6 @@ const CHOICES: Partial<Record<ChoiceName, readonly string[]>> = {
   "workspace.mode": ["copy"],
   "workspace.git": ["private"],
   "workspace.cache": ["true"],
-  "sandbox.ptrace": ["true", "false"],
 };
 const NUMBERS: readonly NumberName[] = [
   "network.upload_limit",
@@ -22,7 +21,6 @@ const NUMBERS: readonly NumberName[] = [
 const LISTS: readonly ListKey[] = ["network.forward"];
 const COMMANDS = ["commands.restrict", "commands.allow"] as const;
 const HOSTS = ["allow", "ask", "deny"] as const;
-const PICKS: readonly PickName[] = ["sandbox.runtime"];
 
 /** Every key with something that is not enforced yet, as `key` or `key: value`; shrinks as they are built. */
 export const UNENFORCED_KEYS: readonly string[] = [
@@ -31,11 +29,10 @@ export const UNENFORCED_KEYS: readonly string[] = [
   ...LISTS,
   "commands",
   ...HOSTS.map((name) => `network.${name}`),
-  ...PICKS,
 ];
 
 /** The rules of a layer that nothing enforces yet. An empty list asks for nothing. */
-export function unenforcedIn({ choices, numbers, lists, hosts, picks }: Layer): Unenforced[] {
+export function unenforcedIn({ choices, numbers, lists, hosts }: Layer): Unenforced[] {
   const firstOf = (list: { items: readonly { rule: string }[] } | undefined): string | undefined =>
     list?.items[0]?.rule;
   const found: { key: string; rule: string | undefined }[] = [
@@ -47,7 +44,6 @@ export function unenforcedIn({ choices, numbers, lists, hosts, picks }: Layer): 
     ...LISTS.map((key) => ({ key, rule: firstOf(lists[key]) })),
     ...COMMANDS.map((name) => ({ key: "commands", rule: firstOf(lists[name]) })),
     ...HOSTS.map((name) => ({ key: `network.${name}`, rule: firstOf(hosts[name]) })),
-    ...PICKS.map((key) => ({ key, rule: picks[key]?.rule })),
   ];
   return found.flatMap(({ key, rule }) => (rule === undefined ? [] : [{ key, rule }]));
 }

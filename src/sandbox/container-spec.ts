@@ -32,6 +32,8 @@ export type ContainerSpec = {
   limits: ContainerLimits;
   /** The seccomp profile, in the form the engine takes it. */
   seccomp: string;
+  /** The OCI runtime by the engine's name for it; undefined is the engine's own choice. */
+  runtime: string | undefined;
   /** False where the engine has no cgroup namespaces. */
   privateCgroup: boolean;
   /** The engine confines by SELinux labels, which would keep the container from the workspace. */
@@ -80,8 +82,9 @@ function hostConfig(spec: ContainerSpec): Docker.HostConfig {
   };
 }
 
-function isolation({ seccomp, privateCgroup, selinux }: ContainerSpec): Docker.HostConfig {
+function isolation({ seccomp, runtime, privateCgroup, selinux }: ContainerSpec): Docker.HostConfig {
   return {
+    ...(runtime !== undefined && { Runtime: runtime }),
     Privileged: false,
     CapDrop: ["ALL"],
     CapAdd: [],

@@ -3,6 +3,7 @@ import { GloveboxError } from "../core/errors.ts";
 import { clip } from "../core/truncate.ts";
 import { VERSION } from "../core/version.ts";
 import { visibleLine } from "../core/visible.ts";
+import { BUILT_IN_POLICY } from "../policy/policy.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
 import { inBox } from "../sandbox/sweep.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
@@ -10,6 +11,7 @@ import { preparePorter } from "./docker-provider.ts";
 import { liveIn } from "./guard-mark.ts";
 import { readHistory } from "./history.ts";
 import { findSession } from "./history-find.ts";
+import { containerChoices } from "./policy-use.ts";
 import { type KeptItem, listKept, openArchive, quarantineFolder } from "./quarantine.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -76,7 +78,7 @@ export async function bringBack(
   }
   const place = { env, userHome, packageRoot, cacheDir: home.cache, version: VERSION };
   const { engine, plan } = await preparePorter(
-    { ...place, ...options, image: undefined, commandEnv: {} },
+    { ...place, ...containerChoices(BUILT_IN_POLICY, {}), ...options },
     { sessionId: id, workspaceId: basename(folder), workspace, signal: options.signal },
   );
   const keep = (): Promise<never> => Promise.reject(new Error("nothing is moved out here"));

@@ -1,5 +1,5 @@
-import { toGloveboxError } from "../core/errors.ts";
-import { BUILT_IN_POLICY } from "../policy/policy.ts";
+import { GloveboxError, toGloveboxError } from "../core/errors.ts";
+import { BUILT_IN_POLICY, type Policy } from "../policy/policy.ts";
 import type { BoxPlan } from "../sandbox/box.ts";
 import { pidsLimit } from "../sandbox/container-spec.ts";
 import { openDockerSandbox } from "../sandbox/docker-sandbox.ts";
@@ -32,6 +32,7 @@ export type DockerProviderOptions = {
   version: string;
   /** The image to work in; our base image when omitted. */
   image: string | undefined;
+  sandbox: Policy["sandbox"];
   /** Build what is missing of ours. */
   build: boolean;
   /** Set in the environment of commands, over the image's. */
@@ -169,7 +170,8 @@ async function prepare(
       runtimeVolume: runtime.volume,
       idlePath: runtime.idlePath,
       limits,
-      seccomp: await seccompOption(engine, cacheDir),
+      seccomp: await seccompOption(engine, options.sandbox, cacheDir),
+      runtime: requireRuntime(engine, options.sandbox.runtime),
       selinux: engine.hasSelinux,
       privateCgroup: !engine.isPodman || engine.cgroupVersion === 2,
     },
@@ -219,6 +221,13 @@ function withMounts({ spec, hello, expect, ...rest }: BoxPlan, plan: MountPlan):
       pinned: targets(open),
     },
   };
+}
+
+function requireRuntime({ runtimes }: Engine, named: Policy["sandbox"]["runtime"]): string | undefined {
+  if (!named || runtimes.includes(named.value)) return named?.value;
+  throw new GloveboxError("CONFIG_INVALID", `Policy rule ${named.rule}: the engine has no runtime \`${named.value}\``, {
+    hint: `It has ${runtimes.join(", ") || "none that it names"}; install the other one, or take the rule out`,
+  });
 }
 
 /** Root works on other people's files as their owner: with no capability left, root could not write them. */

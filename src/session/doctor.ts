@@ -13,6 +13,7 @@ import { openWorkspace } from "../workspace/workspace.ts";
 import { dockerProvider } from "./docker-provider.ts";
 import { withoutSession } from "./guarding.ts";
 import { workspaceId } from "./home.ts";
+import { containerChoices } from "./policy-use.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** One thing that was looked at. `hint` says what to do about anything but `ok`. */
@@ -123,7 +124,7 @@ async function openAndClose(folder: string, surroundings: Surroundings, options:
   const reaped: string[] = [];
   const provide = dockerProvider({
     ...{ env, userHome, packageRoot, cacheDir: home.cache, version: VERSION },
-    ...{ image: undefined, build: false, commandEnv: {}, onProgress: options.onProgress },
+    ...{ ...containerChoices(BUILT_IN_POLICY, env), build: false, onProgress: options.onProgress },
     onReaped: ({ removed }) => reaped.push(...removed.map(({ kind, name }) => `${kind} ${name}`)),
   });
   const workspace = await openWorkspace(folder, { userHome, gloveboxHome: home.root });

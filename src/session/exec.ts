@@ -4,12 +4,13 @@ import { VERSION } from "../core/version.ts";
 import { type AttachStreams, attach, type Terminal } from "../sandbox/attach.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
 import { planMounts } from "../workspace/plan-mounts.ts";
+import { planWarnings } from "../workspace/plan-warnings.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
 import { type DockerProviderOptions, dockerProvider, type Opened } from "./docker-provider.ts";
 import { withoutSession } from "./guarding.ts";
 import { workspaceId } from "./home.ts";
 import { type LoadedPolicy, loadPolicy, type PolicyFacts } from "./policy.ts";
-import { commandEnvOf, imageOf } from "./policy-use.ts";
+import { containerChoices } from "./policy-use.ts";
 import { finishDead, type Recovered } from "./recover.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -45,13 +46,14 @@ export async function execInSandbox(settings: ExecSettings, surroundings: Surrou
   const { secrets, home, userHome } = surroundings;
   const workspace = await openWorkspace(settings.workspace, { userHome, gloveboxHome: home.root });
   const loaded = await loadPolicy(workspace.root, settings, surroundings);
-  settings.onPolicy(loaded.facts);
   let opened: Opened | undefined;
   const provider = providerOf({ ...settings, loaded }, surroundings, (value) => {
     opened = value;
   });
   settings.onRecovered(await finishDead(join(home.sessions, workspaceId(workspace.root)), provider, settings.signal));
   const plan = await planMounts(workspace.root, loaded.policy);
+  const warnings = [...loaded.facts.warnings, ...(await planWarnings(workspace.root, plan))];
+  settings.onPolicy({ ...loaded.facts, warnings });
   const provide = dockerProvider(provider);
   const { hardlinks } = loaded.policy;
   const sandbox = await provide({
@@ -84,7 +86,6 @@ function providerOf(
 ): DockerProviderOptions {
   const { build, onProgress, onReaped } = settings;
   const { policy } = settings.loaded;
-  const chosen = { image: imageOf(policy), commandEnv: commandEnvOf(policy, env) };
   const place = { env, userHome, packageRoot, cacheDir: home.cache, version: VERSION };
-  return { ...place, ...chosen, build, onProgress, onReaped, onOpened };
+  return { ...place, ...containerChoices(policy, env), build, onProgress, onReaped, onOpened };
 }

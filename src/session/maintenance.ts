@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import { VERSION } from "../core/version.ts";
+import { BUILT_IN_POLICY } from "../policy/policy.ts";
 import { connectEngine, type Engine } from "../sandbox/engine/engine.ts";
 import { ensureImages, type ImageSet } from "../sandbox/images/images.ts";
 import { type BuiltItem, listImages, removeStaleRuntimes } from "../sandbox/images/list.ts";
 import { type Reaped, type Removed, reap } from "../sandbox/reaper.ts";
 import { progressWords } from "./docker-provider.ts";
 import { workspacesIn } from "./history-find.ts";
+import { containerChoices } from "./policy-use.ts";
 import { finishAllDead, type Recovered } from "./recover.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -35,7 +37,7 @@ async function recoverAll(surroundings: Surroundings, reaped: Reaped, options: O
     reaped.problems.push(...problems);
   };
   const workspaces = (await workspacesIn(home)).map((workspace) => join(home.sessions, workspace));
-  const rest = { env, userHome, image: undefined, build: false, commandEnv: {}, onReaped };
+  const rest = { env, userHome, ...containerChoices(BUILT_IN_POLICY, {}), build: false, onReaped };
   return finishAllDead(workspaces, { ...inputsOf(surroundings), ...rest, ...options }, options.signal);
 }
 

@@ -1,7 +1,8 @@
 import { constants } from "node:fs";
-import { type FileHandle, lstat, open, readlink } from "node:fs/promises";
+import { type FileHandle, lstat, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { GloveboxError, systemCode } from "../core/errors.ts";
+import { liesWhereNamed } from "../workspace/read-data.ts";
 
 /** What a policy is made from: exactly these bytes are hashed, shown and parsed. */
 export type PolicyBytes = { file: string; bytes: Buffer };
@@ -40,7 +41,8 @@ async function read(path: string, shown: string, flags: number): Promise<PolicyB
   let file: FileHandle | undefined;
   try {
     file = await open(path, flags);
-    if (flags & constants.O_NOFOLLOW) await requireSamePlace(file, path);
+    if (flags & constants.O_NOFOLLOW && !(await liesWhereNamed(file, path)))
+      throw unreadable(path, "it lies behind a symbolic link, which is not followed");
     const stat = await file.stat();
     if (stat.isDirectory()) throw unreadable(shown, "it is a directory; expected a YAML file");
     if (!stat.isFile()) throw unreadable(shown, "it is not a regular file");
@@ -71,12 +73,6 @@ async function readAtMost(file: FileHandle, shown: string): Promise<Buffer> {
     length += bytesRead;
   }
   throw unreadable(shown, "it has more than 1 MiB");
-}
-
-/** What was opened lies where it was named, whatever was swapped on the way meanwhile. Linux can tell. */
-async function requireSamePlace(file: FileHandle, path: string): Promise<void> {
-  const real = await readlink(`/proc/self/fd/${file.fd}`).catch(() => path);
-  if (real !== path) throw unreadable(path, "it lies behind a symbolic link, which is not followed");
 }
 
 /** @throws GloveboxError `CONFIG_INVALID` for a link. */

@@ -13,6 +13,14 @@ export function commandEnvOf({ env }: Policy, own: NodeJS.ProcessEnv): Record<st
   return Object.fromEntries([...passed, ...set]);
 }
 
+/** What of a policy makes a container, but for its mounts and limits. */
+export function containerChoices(
+  policy: Policy,
+  own: NodeJS.ProcessEnv,
+): { image: string | undefined; commandEnv: Record<string, string>; sandbox: Policy["sandbox"] } {
+  return { image: imageOf(policy), commandEnv: commandEnvOf(policy, own), sandbox: policy.sandbox };
+}
+
 /** The image to work in as a provider takes it: undefined is the one this version builds. */
 export function imageOf({ image }: Policy): string | undefined {
   return image === "glovebox/base" ? undefined : image;

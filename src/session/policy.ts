@@ -73,7 +73,7 @@ export async function loadPolicy(
 }
 
 function concluded(
-  { bounds, image }: Effective,
+  { bounds, image, runtime }: Effective,
   facts: PolicyFacts,
   { strictPolicy }: PolicyRequest,
   { secrets }: Surroundings,
@@ -90,7 +90,7 @@ function concluded(
       hint: "Ask for less, or run without `--strict-policy`; `glovebox policy show` lists what is dropped",
     });
   }
-  const policy = policyOf(bounds, image);
+  const policy = policyOf(bounds, { image, runtime });
   const credential = policy.env.pass.find(({ value }) => secrets.get(value) !== undefined);
   if (credential) {
     throw new GloveboxError(

@@ -9,7 +9,7 @@ import { openWorkspace } from "../workspace/workspace.ts";
 import { dockerProvider } from "./docker-provider.ts";
 import { workspaceId } from "./home.ts";
 import { loadPolicy } from "./policy.ts";
-import { commandEnvOf, imageOf } from "./policy-use.ts";
+import { containerChoices } from "./policy-use.ts";
 import { finishDead, type Recovered } from "./recover.ts";
 import type { RunResult } from "./result.ts";
 import { runOnce } from "./run-once.ts";
@@ -67,8 +67,7 @@ export async function runPrompt(settings: RunSettings, surroundings: Surrounding
     packageRoot,
     cacheDir: home.cache,
     version: VERSION,
-    image: imageOf(policy),
-    commandEnv: commandEnvOf(policy, env),
+    ...containerChoices(policy, env),
   };
   settings.onRecovered(await finishDead(join(home.sessions, workspaceId(root)), provider, settings.signal));
   const { turns, toolCalls, seconds } = policy.limits;

@@ -14,6 +14,7 @@ import { HOME } from "../sandbox/places.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { toolOffers } from "../tools/catalogue.ts";
 import { planMounts } from "../workspace/plan-mounts.ts";
+import { planWarnings } from "../workspace/plan-warnings.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { type Guarding, guardWorkspace } from "./guarding.ts";
 import { workspaceId } from "./home.ts";
@@ -75,6 +76,7 @@ export class Session {
     const startedAt = performance.now();
     const { workspace, policy, recorder } = options;
     const plan = await planMounts(workspace.root, policy);
+    const warnings = await planWarnings(workspace.root, plan);
     const guarding = guardWorkspace({ root: workspace.root, plan, recorder, hardlinks: policy.hardlinks });
     await guarding.begin();
     const opening = options.openSandbox({
@@ -112,7 +114,12 @@ export class Session {
         date: new Date().toISOString().slice(0, 10),
       });
       const journal = new Journal(recorder);
-      await journal.append({ type: "policy", hash: hashOf(policy), ...options.policyFacts });
+      await journal.append({
+        type: "policy",
+        hash: hashOf(policy),
+        ...options.policyFacts,
+        warnings: [...options.policyFacts.warnings, ...warnings],
+      });
       await journal.append({ type: "system", text: system, tools: toolOffers() });
       const readyMs = Math.round(performance.now() - startedAt);
       return new Session(options, { sandbox, guarding, journal, system, readyMs });

@@ -15,6 +15,29 @@ async function sh(command: string): Promise<string> {
     .replace("(no output)", "");
 }
 
+describe("`sandbox.ptrace`", () => {
+  const TRACE = `python3 - <<'END'
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+pid = os.fork()
+if pid == 0:
+    os._exit(libc.ptrace(0, 0, 0, 0) != 0)
+print("own child:", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+shell = os.getppid()
+host = int(next(line for line in open(f"/proc/{shell}/status") if line.startswith("PPid:")).split()[1])
+print("tool host:", os.strerror(ctypes.get_errno()) if libc.ptrace(16, host, 0, 0) else "traced")
+END`;
+
+  it.each([
+    [true, "own child: 0\ntool host: Operation not permitted\n"],
+    [false, "own child: 1\ntool host: Operation not permitted\n"],
+  ])("P-08 %s: a program's own processes, and never the tool host", async (ptrace, seen) => {
+    await using folder = await Place.create();
+    await using sealed = await openSandbox(folder.root, { sandbox: { ptrace, runtime: undefined } });
+    expect(words(await call(sealed.sandbox, "bash", { command: TRACE }))).toBe(seen);
+  });
+});
+
 beforeAll(async () => {
   place = await Place.create();
   opened = await openSandbox(place.root);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { RunResult } from "../../src/session/result.ts";
 import { cli, Place } from "../support/engine.ts";
@@ -142,5 +143,89 @@ describe("a project's policy in a run", () => {
     expect(output?.["status"]).toBe("timed_out");
     expect(result.denials.map(({ rule }) => rule)).toEqual(["user/workspace.writable"]);
     expect((await readdir(place.root)).toSorted()).toEqual([".github", ".glovebox", "a", "free", "spare"]);
+  });
+
+  it("hides what it names, warns of what git shows of it, and covers git where it says so", async () => {
+    await using place = await Place.create();
+    const files = { ".env": "KEY=1234567", "app/.env": "KEY=1234567", "app/main.py": "print(1)" };
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(join(place.root, path, ".."), { recursive: true });
+      await writeFile(join(place.root, path), text);
+    }
+    const git = (...words: string[]) => execa("git", words, { cwd: place.root });
+    await git("init", "-q");
+    await git("add", ".env", "app/main.py");
+    const looks = {
+      bash: { command: "cat .env app/.env; git show :.env 2>&1; wc -c < app/main.py; ls -A .git | wc -l" },
+    };
+    const seen: string[] = [];
+    for (const more of ["", ", git: hidden"]) {
+      await writeFile(join(place.folder, "mine.yaml"), `version: 1\nworkspace: { hidden: ["**/.env", keys]${more} }\n`);
+      const { result, stderr } = await play(
+        place,
+        [looks, { read: { path: "app/.env" } }],
+        "--policy",
+        join(place.folder, "mine.yaml"),
+      );
+      const [output] = (await logOf(result)).filter(({ type }) => type === "tool_result");
+      seen.push(JSON.stringify(output?.["content"]));
+      expect(result.denials.map(({ by, rule }) => [by, rule])).toEqual([["containment", "user/workspace.hidden[0]"]]);
+      expect(stderr).toContain("user/workspace.hidden[1]: `keys` does not exist; if it appears it is taken away");
+      expect(stderr.includes("`.env` is visible through git")).toBe(more === "");
+    }
+    expect(seen[0]).toContain("KEY=1234567");
+    expect(seen[1]).not.toContain("KEY");
+    expect(seen[1]).toMatch(/not a git repository.*8\\n0/);
+    expect(await readFile(join(place.root, ".env"), "utf8")).toBe("KEY=1234567");
+  });
+
+  it("protects what a person's tools act upon, unless the person opens it", async () => {
+    await using place = await Place.create();
+    for (const folder of [".vscode", ".husky"]) await mkdir(join(place.root, folder));
+    await writeFile(join(place.root, "x.code-workspace"), "{}");
+    const tries = {
+      bash: {
+        command:
+          "for f in .vscode/a .husky/a x.code-workspace plain; do echo x 2>/dev/null > $f && echo $f; done; true",
+      },
+    };
+    await writeFile(join(place.folder, "mine.yaml"), "version: 1\nworkspace: { unprotect: [.vscode/] }\n");
+    const { result } = await play(
+      place,
+      [tries, { write: { path: ".husky/b", content: "x" } }],
+      "--policy",
+      join(place.folder, "mine.yaml"),
+    );
+    const [output] = (await logOf(result)).filter(({ type }) => type === "tool_result");
+    expect(output?.["content"]).toEqual([{ type: "text", text: ".vscode/a\nplain\n" }]);
+    expect(result.denials.map(({ rule }) => rule)).toEqual([
+      expect.stringMatching(/^built-in\/workspace\.protected\[\d+\]$/),
+    ]);
+  });
+
+  it.each<[string, string, string]>([
+    [
+      "a pattern that means too much",
+      "readonly: [many/*]",
+      "user/workspace.readonly[0]: `many/*` means more than 1000 paths",
+    ],
+    [
+      "a path behind a link",
+      "hidden: [link/x]",
+      "user/workspace.hidden[0]: `link/x` in the workspace is or lies behind a symbolic link",
+    ],
+    ["hiding everything", "hidden: [./]", "user/workspace.hidden[0] hides the whole workspace"],
+    ["a writable path that is not there", "writable: [srcc]", "user/workspace.writable[0]: `srcc` does not exist"],
+    ["a writable pattern", "writable: ['src/*']", "is a pattern; expected existing files or folders"],
+    ["opening `.git`", "unprotect: [.git]", "`.git`, which cannot be opened"],
+  ])("with %s does not start, and names the rule", async (_, rules, says) => {
+    await using place = await Place.create();
+    await mkdir(join(place.root, "many"));
+    for (let index = 0; index < 1_001; index++) await writeFile(join(place.root, "many", String(index)), "");
+    await symlink("many", join(place.root, "link"));
+    await writeFile(join(place.folder, "mine.yaml"), `version: 1\nworkspace: { ${rules} }\n`);
+    const { code, result } = await play(place, [{ ls: {} }], "--policy", join(place.folder, "mine.yaml"));
+    expect([code, result.error?.message]).toEqual([2, expect.stringContaining(says)]);
+    expect(result.turns).toBe(0);
   });
 });

@@ -4,7 +4,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { uuidv7 } from "../../src/core/ids.ts";
 import { VERSION } from "../../src/core/version.ts";
-import { BUILT_IN_POLICY, type PolicyLimits } from "../../src/policy/policy.ts";
+import { BUILT_IN_POLICY, type Policy, type PolicyLimits } from "../../src/policy/policy.ts";
 import { connectEngine, type Engine } from "../../src/sandbox/engine/engine.ts";
 import type { Sandbox, SandboxEvent } from "../../src/sandbox/sandbox.ts";
 import { dockerProvider, type Opened as Made } from "../../src/session/docker-provider.ts";
@@ -29,6 +29,7 @@ export type OpenOptions = {
   protect?: { readonly?: string[]; hidden?: string[] };
   /** What a session would do otherwise. */
   request?: Partial<SandboxRequest>;
+  sandbox?: Policy["sandbox"];
   /** Told what the sandbox was made from. */
   onOpened?: (made: Made) => void;
 };
@@ -52,6 +53,7 @@ export async function openSandbox(root: string, options: OpenOptions = {}): Prom
     image: options.image,
     build: false,
     commandEnv: {},
+    sandbox: options.sandbox ?? BUILT_IN_POLICY.sandbox,
     onProgress: () => undefined,
     onReaped: () => undefined,
     ...(options.onOpened && { onOpened: options.onOpened }),

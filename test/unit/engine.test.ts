@@ -84,6 +84,7 @@ describe("connectEngine", () => {
       isDesktop: false,
       hasSelinux: false,
       cgroupVersion: 2,
+      runtimes: [],
       cpus: 0,
       memoryBytes: 0,
     });

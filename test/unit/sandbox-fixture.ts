@@ -28,6 +28,7 @@ export function sampleSpec(changes: Partial<ContainerSpec> = {}): ContainerSpec 
     ],
     limits: { cpus: 1.5, memoryBytes: 4 * GIB, pids: 512, tmpBytes: GIB },
     seccomp: "{}",
+    runtime: undefined,
     privateCgroup: true,
     selinux: false,
     ...changes,

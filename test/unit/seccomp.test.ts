@@ -4,10 +4,12 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Comparison } from "../../src/sandbox/seccomp/compare.ts";
 import { seccompOption } from "../../src/sandbox/seccomp/option.ts";
-import { type ProfileRule, SECCOMP_JSON, seccompProfile } from "../../src/sandbox/seccomp/profile.ts";
+import { type ProfileRule, seccompJson, seccompProfile } from "../../src/sandbox/seccomp/profile.ts";
 import { callsOf } from "../support/call-numbers.ts";
 
-const { syscalls, ...rest } = seccompProfile();
+const NO_TRACING = { ptrace: false };
+const JSON_TEXT = seccompJson(NO_TRACING);
+const { syscalls, ...rest } = seccompProfile(NO_TRACING);
 const ARCHITECTURES = ["x86_64", "i386", "arm64"] as const;
 /** The newest call of the table; naming a newer one would make `EPERM` of those between. */
 const HIGHEST = 456;
@@ -78,8 +80,8 @@ describe("the seccomp profile", () => {
   });
 
   it("is the same each time, and short enough for every start", () => {
-    expect(JSON.parse(SECCOMP_JSON)).toEqual(seccompProfile());
-    expect(SECCOMP_JSON.length).toBeLessThan(32 * 1024);
+    expect(JSON.parse(JSON_TEXT)).toEqual(seccompProfile(NO_TRACING));
+    expect(JSON_TEXT.length).toBeLessThan(32 * 1024);
   });
 
   it.each([
@@ -160,11 +162,20 @@ describe("the seccomp profile", () => {
     expect(outcomes("personality", [0x6])).toEqual([]);
   });
 
+  it("lets debuggers trace where a policy says so, and opens nothing else", () => {
+    const changed = (({ syscalls: traced }) =>
+      syscalls.flatMap(({ names }, index) => {
+        const other = new Set(traced[index]?.names);
+        return names.filter((name) => !other.has(name));
+      }))(seccompProfile({ ptrace: true }));
+    expect(changed.toSorted()).toEqual(["process_vm_readv", "process_vm_writev", "ptrace"]);
+  });
+
   it("goes to Docker as text, and to Podman as the path of a file with it", async () => {
     const cache = await mkdtemp(join(tmpdir(), "glovebox-seccomp-"));
-    const path = await seccompOption({ isPodman: true }, cache);
-    expect(await seccompOption({ isPodman: false }, cache)).toBe(SECCOMP_JSON);
-    expect(await readFile(path, "utf8")).toBe(SECCOMP_JSON);
+    const path = await seccompOption({ isPodman: true }, NO_TRACING, cache);
+    expect(await seccompOption({ isPodman: false }, NO_TRACING, cache)).toBe(JSON_TEXT);
+    expect(await readFile(path, "utf8")).toBe(JSON_TEXT);
     await rm(cache, { recursive: true });
   });
 });

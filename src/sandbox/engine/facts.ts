@@ -22,6 +22,8 @@ export type EngineFacts = {
   isDesktop: boolean;
   hasSelinux: boolean;
   cgroupVersion: 1 | 2;
+  /** Names of the OCI runtimes it has. */
+  runtimes: string[];
   cpus: number;
   memoryBytes: number;
 };
@@ -69,6 +71,7 @@ export function parseFacts(headers: IncomingHttpHeaders, info: Record<string, un
     isDesktop: operatingSystem === "Docker Desktop",
     hasSelinux: has("selinux"),
     cgroupVersion: String(info["CgroupVersion"]) === "2" ? 2 : 1,
+    runtimes: Object.keys((info["Runtimes"] ?? {}) as object),
     cpus: Number(info["NCPU"] ?? 0),
     memoryBytes: Number(info["MemTotal"] ?? 0),
   };

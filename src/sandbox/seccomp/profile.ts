@@ -1,5 +1,6 @@
 import type { Comparison } from "./compare.ts";
 import { CONDITIONAL } from "./conditions.ts";
+import { TRACING } from "./refused.ts";
 import { NAMES } from "./table.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -22,8 +23,15 @@ export type SeccompProfile = {
 /** Of `asm-generic/errno-base.h` and `asm-generic/errno.h`, the same on x86 and arm64. */
 const ERRNO = { EPERM: 1, EACCES: 13, ENOSYS: 38 } as const;
 
-/** What a container's processes may ask of the kernel. Pure; the same for every container. */
-export function seccompProfile(): SeccompProfile {
+/** What of the profile a policy decides. */
+export type SeccompChoice = {
+  /** Debuggers: a program may trace its own processes. The tool host cannot be traced whatever is said here. */
+  ptrace: boolean;
+};
+
+/** What a container's processes may ask of the kernel. Pure. */
+export function seccompProfile({ ptrace }: SeccompChoice): SeccompProfile {
+  const refused = ptrace ? NAMES.EPERM.filter((name) => !TRACING.includes(name)) : NAMES.EPERM;
   return {
     defaultAction: "SCMP_ACT_ERRNO",
     // Engine 20.10 does not know it and takes EPERM, but for calls above the highest one named, which get ENOSYS.
@@ -35,8 +43,8 @@ export function seccompProfile(): SeccompProfile {
       { architecture: "SCMP_ARCH_AARCH64", subArchitectures: [] },
     ],
     syscalls: [
-      rule("allow", NAMES.allow),
-      rule("EPERM", NAMES.EPERM),
+      rule("allow", ptrace ? [...NAMES.allow, ...TRACING] : NAMES.allow),
+      rule("EPERM", refused),
       rule("EACCES", NAMES.EACCES),
       rule("ENOSYS", NAMES.ENOSYS),
       ...CONDITIONAL.flatMap(({ call, allow, refuse }) => [
@@ -47,8 +55,10 @@ export function seccompProfile(): SeccompProfile {
   };
 }
 
-/** The profile as text, made once; some 20 kB. */
-export const SECCOMP_JSON: string = JSON.stringify(seccompProfile());
+/** The profile as text; some 20 kB. */
+export function seccompJson(choice: SeccompChoice): string {
+  return JSON.stringify(seccompProfile(choice));
+}
 
 function rule(verdict: Verdict, names: readonly string[], args?: readonly Comparison[]): ProfileRule {
   const action =

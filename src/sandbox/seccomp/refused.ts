@@ -1,5 +1,8 @@
 import type { CallGroup } from "./verdict.ts";
 
+/** What debuggers need of it: gdb traces, strace also reads. */
+export const TRACING: readonly string[] = ["ptrace", "process_vm_readv", "process_vm_writev"];
+
 /** Refused with `EPERM`, as the kernel itself refuses what a capability is missing for (capabilities(7)). */
 export const REFUSED: readonly CallGroup[] = [
   {

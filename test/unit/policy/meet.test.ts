@@ -102,6 +102,45 @@ describe("the effective policy", () => {
     );
   }, 60_000);
 
+  it("does not call a wildcard dropped because one name below it is denied", () => {
+    const hosts = (list: string, ...names: string[]) => ({
+      ...NO_OPINION,
+      hosts: {
+        [list]: {
+          rule: `x/${list}`,
+          items: names.map((host) => ({
+            value: { host, ports: "all", protocol: "tcp", private: false } as const,
+            rule: `x/${list}[0]`,
+          })),
+        },
+      },
+    });
+    const asked = hosts("allow", "*.a.example");
+    expect(effectivePolicy({ organisation: hosts("deny", "x.a.example"), user: asked }).dropped).toEqual([]);
+    expect(effectivePolicy({ organisation: hosts("deny", "*.example"), user: asked }).dropped).toMatchObject([
+      { asked: "*.a.example", by: "x/deny[0]" },
+    ]);
+  });
+
+  it("takes tracing and the runtime from organisation and person only, also where a project is trusted", () => {
+    const says = (name: string, runtime: string) => ({
+      ...NO_OPINION,
+      choices: { "sandbox.ptrace": { value: "true", rule: `${name}/sandbox.ptrace` } },
+      picks: { "sandbox.runtime": { value: runtime, rule: `${name}/sandbox.runtime` } },
+    });
+    const untold = effectivePolicy({ project: says("project", "x"), isProjectTrusted: true });
+    expect([untold.bounds.choices["sandbox.ptrace"]?.value, untold.runtime]).toEqual(["false", undefined]);
+    expect(untold.dropped.map(({ rule, by }) => [rule, by])).toEqual([
+      ["project/sandbox.ptrace", "built-in/sandbox.ptrace"],
+      ["project/sandbox.runtime", "built-in/sandbox.runtime"],
+    ]);
+    const told = effectivePolicy({ organisation: says("organisation", "runsc"), user: says("user", "runc") });
+    expect([told.bounds.choices["sandbox.ptrace"]?.value, told.runtime?.value]).toEqual(["true", "runsc"]);
+    expect(told.dropped.map(({ rule, by }) => [rule, by])).toEqual([
+      ["user/sandbox.runtime", "organisation/sandbox.runtime"],
+    ]);
+  });
+
   it("reports every request of a project that the person's ceiling does not grant, and no other", () => {
     holds(
       fc.property(layers, ({ user, project }) => {

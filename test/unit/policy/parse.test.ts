@@ -132,14 +132,37 @@ describe("a policy file that cannot be meant", () => {
   });
 });
 
+describe("rules of a file that contradict each other", () => {
+  it.each([
+    [
+      "workspace: { writable: [src, infra/a], readonly: [infra] }",
+      "user/workspace.writable[1]: `infra/a` has no effect, user/workspace.readonly[0] forbids it",
+    ],
+    [
+      "workspace: { unprotect: [.vscode], hidden: ['.vs*'] }",
+      "user/workspace.unprotect[0]: `.vscode` has no effect, user/workspace.hidden[0] forbids it",
+    ],
+    [
+      "network: { ask: [a.b.example.com], deny: ['*.example.com'] }",
+      "user/network.ask[0]: `a.b.example.com` has no effect, user/network.deny[0] forbids it",
+    ],
+  ])("are named, and the one that forbids wins: %s", async (rules, says) => {
+    expect((await parse(`version: 1\n${rules}`)).warnings).toEqual([says]);
+  });
+
+  it("are none where one only narrows the other", async () => {
+    const rules =
+      "workspace: { writable: [src], readonly: [src/gen] }\nnetwork: { allow: ['*.example.com'], deny: [x.example.com] }";
+    expect((await parse(`version: 1\n${rules}`)).warnings).toEqual([]);
+  });
+});
+
 describe("what nothing enforces yet", () => {
   /** Remove a line here only together with what enforces it. */
   const KEYS: [string, string][] = [
     ["workspace.mode: copy", "workspace: { mode: copy }"],
     ["workspace.git: private", "workspace: { git: private }"],
     ["workspace.cache: true", "workspace: { cache: true }"],
-    ["sandbox.ptrace: true", "sandbox: { ptrace: true }"],
-    ["sandbox.ptrace: false", "sandbox: { ptrace: false }"],
     ["network.upload_limit", "network: { upload_limit: 1MB }"],
     ["limits.output", "limits: { output: 50KB }"],
     ["limits.tokens", "limits: { tokens: 1 }"],
@@ -150,7 +173,6 @@ describe("what nothing enforces yet", () => {
     ["network.allow", "network: { allow: [a.example] }"],
     ["network.ask", "network: { ask: [a.example] }"],
     ["network.deny", "network: { deny: [a.example] }"],
-    ["sandbox.runtime", "sandbox: { runtime: runc }"],
   ];
 
   it("is exactly this list", () => {
