@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { link, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { link, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { QuarantineItem } from "../../src/core/quarantine.ts";
@@ -23,6 +23,8 @@ async function hashOf(path: string): Promise<string> {
     .update(await readFile(path))
     .digest("hex");
 }
+
+const nothing = () => Promise.resolve({ found: [], problem: undefined });
 
 type Kept = QuarantineItem & { text: string };
 
@@ -92,7 +94,7 @@ describe("a protected file that is saved on the host", () => {
     await using place = await placeWith({ ".envrc": "old\n", "a.txt": "a\n" });
     const { kept, request } = keeping(place.root);
     await using opened = await openSandbox(place.root, {
-      request: { ...request, appeared: () => Promise.resolve({ found: [], problem: undefined }) },
+      request: { ...request, appeared: nothing },
     });
     const loop = "while :; do echo $((i++)) 2>/dev/null > mine; echo evil >> .envrc; sleep 0.01; done 2>/dev/null";
     const running = call(opened.sandbox, "bash", { command: loop });
@@ -118,6 +120,61 @@ describe("a protected file that is saved on the host", () => {
     expect(await readFile(join(place.root, ".envrc"), "utf8")).toBe(after);
     expect(await readFile(join(place.root, "a.txt"), "utf8")).toBe("b\n");
     expect(opened.events.at(-1)).toMatchObject({ event: "remounted", detail: { paths: [".envrc"], notes: [] } });
+  });
+
+  it("FS-53 saved between calls is protected again before the next one, which runs", async () => {
+    await using place = await placeWith({ ".vscode/settings.json": "old\n", ".envrc": "old\n" });
+    const { kept, request } = keeping(place.root);
+    await using opened = await openSandbox(place.root, { request: { ...request, appeared: nothing } });
+    expect((await call(opened.sandbox, "bash", { command: "echo a > a" })).status).toBe("ok");
+    await mkdir(join(place.folder, "new"));
+    await writeFile(join(place.folder, "new/settings.json"), "saved\n");
+    await rename(join(place.root, ".vscode"), join(place.folder, "old"));
+    await rename(join(place.folder, "new"), join(place.root, ".vscode"));
+    await rm(join(place.root, ".envrc"));
+
+    const next = await call(opened.sandbox, "bash", { command: "cat a; echo evil > .vscode/settings.json" });
+    expect(words(next)).toMatch(/started again before this call.*\.vscode/s);
+    expect(words(next)).toMatch(/^a\n.*Read-only file system/ms);
+    expect(await readFile(join(place.root, ".vscode/settings.json"), "utf8")).toBe("saved\n");
+    expect(kept.map(({ path, kind }) => `${path} ${kind}`).toSorted()).toEqual(
+      expect.arrayContaining([".vscode after", ".vscode before"]),
+    );
+    expect(kept.find(({ path, kind }) => path === ".vscode" && kind === "before")?.text).toContain("old\n");
+    // What is gone is guarded from now on.
+    const made = await call(opened.sandbox, "bash", { command: "echo evil > .envrc" });
+    expect(made.denial?.rule).toMatch(/^built-in\/workspace\.protected/);
+    expect(await readdir(place.root)).toEqual([".vscode", "a"]);
+  });
+
+  it("FS-53 replaced by a link to a file outside ends the sandbox, and the link is not mounted", async () => {
+    await using place = await placeWith({ ".envrc": "old\n" });
+    const outside = join(place.folder, "outside");
+    await writeFile(outside, "outside\n");
+    const { request } = keeping(place.root);
+    await using opened = await openSandbox(place.root, { request: { ...request, appeared: nothing } });
+    expect((await call(opened.sandbox, "bash", { command: "true" })).status).toBe("ok");
+    await symlink(outside, join(place.root, "link"));
+    await rename(join(place.root, "link"), join(place.root, ".envrc"));
+    const next = await call(opened.sandbox, "bash", { command: "cat .envrc" });
+    expect([next.status, words(next)]).toEqual(["lost", expect.stringContaining("has become a link")]);
+    expect(opened.sandbox.failure).toMatchObject({ code: "SANDBOX_LOST", exitCode: 5 });
+    expect((await call(opened.sandbox, "bash", { command: "true" })).status).toBe("lost");
+  });
+
+  it("FS-53 saved again and again ends the sandbox after the fifth time", async () => {
+    await using place = await placeWith({ ".envrc": "0\n" });
+    const { request } = keeping(place.root);
+    await using opened = await openSandbox(place.root, { request: { ...request, appeared: nothing } });
+    const seen: string[] = [];
+    for (let round = 1; round <= 6; round++) {
+      await writeFile(join(place.root, "new"), `${round}\n`);
+      await rename(join(place.root, "new"), join(place.root, ".envrc"));
+      const { status } = await call(opened.sandbox, "bash", { command: "cat .envrc" });
+      seen.push(status);
+    }
+    expect(seen).toEqual(["ok", "ok", "ok", "ok", "ok", "lost"]);
+    expect(opened.sandbox.failure).toMatchObject({ code: "SANDBOX_LOST", message: /detached on the host 6 times/ });
   });
 });
 
