@@ -51,6 +51,8 @@ export function withoutSession({ root, plan, hardlinks }: Omit<GuardingParts, "r
   };
 }
 
-function watchedIn({ guarded, readonly }: MountPlan): Watched {
-  return { guarded, protected: readonly.map(({ path }) => path).filter((path) => path !== ".") };
+/** What is there at the start is never taken for something that appeared. */
+function watchedIn({ guarded, readonly, hidden }: MountPlan): Watched {
+  const protectedPaths = [...readonly, ...hidden].map(({ path }) => path);
+  return { guarded, protected: protectedPaths.filter((path) => path !== ".") };
 }

@@ -64,14 +64,15 @@ describe("what appears at a protected path that did not exist", () => {
   const MAKE = "mkdir -p .vscode && echo '{\"run\":1}' > .vscode/tasks.json; echo 'export A=1' > .envrc; ls -A | wc -l";
 
   it("FS-39 is moved out after the call, a pattern and a repository at the end, and can be brought back", async () => {
-    const { place, env } = await placeWithHome({ "a.txt": "a\n" });
+    const before = { "a.txt": "a\n", "old/own.secret": "own\n", "old/.env": "KEY=1\n" };
+    const { place, env } = await placeWithHome(before);
     await using _ = place;
     const policy = join(place.folder, "policy.yaml");
-    await writeFile(policy, 'version: 1\nworkspace: { readonly: ["**/*.secret"] }\n');
+    await writeFile(policy, 'version: 1\nworkspace: { readonly: ["**/*.secret"], hidden: ["**/.env"] }\n');
     const git = "git -c user.name=a -c user.email=a@example.com";
     const script = calls(
       MAKE,
-      "ls -A; mkdir -p deep && echo x > deep/one.secret",
+      "ls -A; mkdir -p deep && echo x | tee deep/one.secret deep/.env",
       `git init -q . && git add a.txt && ${git} commit -qm first && git log --oneline`,
       "git log --oneline | wc -l; ls -A",
     );
@@ -85,10 +86,14 @@ describe("what appears at a protected path that did not exist", () => {
       [".envrc", "appeared", expect.any(String)],
       [".git", "git", expect.any(String)],
       [".vscode", "appeared", expect.any(String)],
+      ["deep/.env", "appeared", "user/workspace.hidden[0]"],
       ["deep/one.secret", "appeared", "user/workspace.readonly[0]"],
     ]);
-    expect((await readdir(place.root)).toSorted()).toEqual(["a.txt", "deep"]);
-    expect(await readdir(join(place.root, "deep"))).toEqual([]);
+    expect((await readdir(place.root, { recursive: true })).toSorted()).toEqual([
+      ...["a.txt", "deep", "old", "old/.env", "old/own.secret"],
+    ]);
+    for (const [path, text] of Object.entries(before))
+      expect(await readFile(join(place.root, path), "utf8")).toBe(text);
     expect(stderr).toContain(".vscode appeared and was moved out of the workspace");
 
     const shown = await cli(["sessions", "show", result.session_id ?? ""], { env });
@@ -99,7 +104,9 @@ describe("what appears at a protected path that did not exist", () => {
 
     const id = result.session_id ?? "";
     const listed = JSON.parse((await cli(["apply", id, "--json"], { env })).stdout);
-    expect(listed.items.map(({ path }: Quarantined) => path)).toEqual([".envrc", ".git", ".vscode", "deep/one.secret"]);
+    expect(listed.items.map(({ path }: Quarantined) => path)).toEqual([
+      ...[".envrc", ".git", ".vscode", "deep/.env", "deep/one.secret"],
+    ]);
     const unattended = await cli(["apply", id, ".envrc"], { env });
     expect([unattended.code, unattended.stdout]).toEqual([2, expect.stringContaining("│ export A=1")]);
     expect(existsSync(join(place.root, ".envrc"))).toBe(false);
@@ -177,8 +184,8 @@ describe("a workspace after a run", () => {
     [
       "whose container was refused by the engine",
       async (place, env) => {
-        // A limit that no engine takes: the container is made and cannot be.
-        await writeFile(join(place.folder, "p.yaml"), "version: 1\nlimits: { cpus: 4096 }\n");
+        // A limit above what the machine has: the container is made and cannot be.
+        await writeFile(join(place.folder, "p.yaml"), "version: 1\nlimits: { cpus: 1024 }\n");
         const { code } = await run(place, env, calls("true"), ["--policy", join(place.folder, "p.yaml")]);
         expect(code).toBe(5);
       },
