@@ -3,6 +3,7 @@ import { visibleLine } from "../core/visible.ts";
 import type { Terminal } from "../sandbox/attach.ts";
 import { execInSandbox } from "../session/exec.ts";
 import { surroundingsOf } from "../session/surroundings.ts";
+import { mountWords } from "./guard-words.ts";
 import type { Io } from "./io.ts";
 import { watched } from "./watch.ts";
 
@@ -35,6 +36,9 @@ export function execCommand(command: readonly string[], flags: ExecFlags, io: Io
           onReaped: (reaped) => view.reaped(reaped),
           onRecovered: (recovered) => view.recovered(recovered),
           onPolicy: (facts) => view.policy(facts),
+          onMounts: (event, detail) => {
+            for (const words of mountWords(event, detail)) screen.line(`! ${words}`);
+          },
           onReady: (degraded) => {
             screen.end();
             for (const words of degraded) screen.line(`! weaker than meant: ${visibleLine(words)}`);

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { uuidv7 } from "../core/ids.ts";
+import { isJsonObject, type JsonObject } from "../core/json.ts";
 import { VERSION } from "../core/version.ts";
 import { type AttachStreams, attach, type Terminal } from "../sandbox/attach.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
@@ -32,6 +33,8 @@ export type ExecSettings = {
   onRecovered: (recovered: Recovered) => void;
   /** Where the policy came from and what it left out. */
   onPolicy: (facts: PolicyFacts) => void;
+  /** What happened to mounts of the sandbox, before or while the command runs. */
+  onMounts: (event: "remounted" | "links_protected", detail: JsonObject) => void;
   /** The sandbox is ready and the command about to start. */
   onReady: (degraded: readonly string[]) => void;
   /** Aborting ends the command with its container. */
@@ -64,7 +67,10 @@ export async function execInSandbox(settings: ExecSettings, surroundings: Surrou
     plan,
     limits: loaded.policy.limits,
     secretHashes: secrets.hashes(),
-    emit: () => Promise.resolve(),
+    emit: async ({ event, detail }) => {
+      if ((event === "remounted" || event === "links_protected") && isJsonObject(detail))
+        settings.onMounts(event, detail);
+    },
     signal: settings.signal,
   });
   try {

@@ -105,6 +105,8 @@ export class ToolHost {
       const shell = createShell(shared);
       const watch = new MountWatch({ ...shared, guard, onChange: (change) => this.#sayChanged(change) });
       this.#greeted = { host, shell, guard, watch, handlers: { ...FILE_HANDLERS, bash: shell.handleBash } };
+      // One that died while it held everything still has left it so.
+      if (hello.previousPid !== undefined) void shell.settled.then(() => scope.continueAll?.());
       this.#watch(hello.idleSeconds * 1000);
     }
     this.#peer.send({ type: "ready", protocol: PROTOCOL_VERSION, pid: process.pid, node: process.version });

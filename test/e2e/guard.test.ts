@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { lstat, mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
+import { link, lstat, mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
@@ -161,6 +161,40 @@ describe("what appears at a protected path that did not exist", () => {
     expect(await readFile(join(place.root, ".envrc"), "utf8")).toBe("export A=1\n");
     expect((await cli(["gc"], { env })).stdout).not.toContain(id);
     expect(existsSync(join(place.root, ".envrc"))).toBe(true);
+  });
+});
+
+describe("a file with a name outside the workspace", () => {
+  it("FS-54 is not written by a command that a person runs either, and that is said", async () => {
+    const { place, env } = await placeWithHome({ "src/own.txt": "own\n" });
+    await using _ = place;
+    const store = join(place.folder, "store.txt");
+    await writeFile(store, "of the store\n");
+    await link(store, join(place.root, "src/linked.txt"));
+    const command = "echo evil > src/linked.txt; cat src/linked.txt; touch beside";
+    const exec = (...more: string[]) =>
+      cli(["exec", "--workspace", place.root, ...more, "--", "sh", "-c", command], { env });
+    const { stdout, stderr } = await exec();
+    expect([stdout, await readFile(store, "utf8")]).toEqual(["of the store\n", "of the store\n"]);
+    expect(stderr).toContain("read-only, as files there are hard links to files outside: src");
+    expect(existsSync(join(place.root, "beside"))).toBe(true);
+
+    const policy = join(place.folder, "policy.yaml");
+    await writeFile(policy, "version: 1\nworkspace: { hardlinks: allow }\n");
+    expect((await exec("--policy", policy)).stdout).toBe("evil\n");
+    expect(await readFile(store, "utf8")).toBe("evil\n");
+  });
+
+  it("FS-54 is read-only in a run from the first call on that may write, which is said and in the log", async () => {
+    const { place, env } = await placeWithHome({ "src/own.txt": "own\n" });
+    await using _ = place;
+    await link(join(place.root, "src/own.txt"), join(place.folder, "outside"));
+    const { code, result, stderr } = await run(place, env, calls("echo evil > src/own.txt; echo free > free"));
+    expect([code, await readFile(join(place.folder, "outside"), "utf8")]).toEqual([0, "own\n"]);
+    expect(await readFile(join(place.root, "free"), "utf8")).toBe("free\n");
+    expect(stderr).toContain("hard links to files outside: src");
+    const shown = await cli(["sessions", "show", result.session_id ?? ""], { env });
+    expect(shown.stdout).toContain("hard links to files outside");
   });
 });
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { parseMounts } from "../../core/mount-points.ts";
 import { isWithin } from "../../core/path-rules.ts";
@@ -32,7 +32,10 @@ export type MountWatchParts = {
  */
 export class MountWatch {
   readonly #parts: MountWatchParts;
+  readonly #read = tableReader();
+  readonly #table: Buffer;
   readonly #before: Map<string, string | undefined>;
+  readonly #isWhole: boolean;
   readonly #start = new Map<string, Start>();
   #budget = REMEMBERED.bytes;
   #timer: NodeJS.Timeout | undefined;
@@ -41,8 +44,10 @@ export class MountWatch {
 
   constructor(parts: MountWatchParts) {
     this.#parts = parts;
-    const now = identities();
+    this.#table = Buffer.from(this.#read());
+    const now = identitiesIn(this.#table);
     this.#before = new Map(parts.hello.mounts.map((path) => [path, now.get(path)]));
+    this.#isWhole = [...this.#before.values()].every((id) => id !== undefined);
     this.#timer = setInterval(() => this.hasChanged(), EVERY_MS);
     this.#timer.unref();
   }
@@ -50,7 +55,9 @@ export class MountWatch {
   /** Looks now. The first time something is different, every process is stopped at once and `onChange` follows. */
   hasChanged(): boolean {
     if (this.#hasChanged) return true;
-    const now = identities();
+    const table = this.#read();
+    if (this.#isWhole && table.equals(this.#table)) return false;
+    const now = identitiesIn(table);
     const paths = [...this.#before].flatMap(([path, id]) => (id !== undefined && now.get(path) === id ? [] : [path]));
     if (paths.length === 0) return false;
     this.#hasChanged = true;
@@ -129,7 +136,20 @@ function sizeOf({ entries }: Listing): number {
 }
 
 /** The mount at each path, the topmost where several are stacked, with its options. */
-function identities(): Map<string, string> {
-  const mounts = parseMounts(readFileSync("/proc/self/mountinfo", "utf8"));
-  return new Map(mounts.map(({ path, id, options }) => [path, `${id} ${options}`]));
+function identitiesIn(table: Buffer): Map<string, string> {
+  return new Map(parseMounts(table.toString("utf8")).map(({ path, id, options }) => [path, `${id} ${options}`]));
+}
+
+/** Reads our mount table anew each time, by a descriptor that is kept: a limit on open files does not blind it. */
+function tableReader(): () => Buffer {
+  const fd = openSync("/proc/self/mountinfo", "r");
+  let buffer = Buffer.alloc(64 * 1024);
+  return () => {
+    for (let at = 0; ; ) {
+      const count = readSync(fd, buffer, at, buffer.length - at, at);
+      if (count === 0) return buffer.subarray(0, at);
+      at += count;
+      if (at === buffer.length) buffer = Buffer.concat([buffer, Buffer.alloc(buffer.length)]);
+    }
+  };
 }
