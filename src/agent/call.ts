@@ -8,8 +8,16 @@ import { contractOf, isToolName, type ToolName } from "../tools/catalogue.ts";
 import type { Journal } from "./journal.ts";
 import type { RunClock } from "./limits.ts";
 
-/** `callSeconds` is the longest a call may take that can say how long it takes. */
-export type CallDeps = { journal: Journal; gate: ToolGate; sandbox: Sandbox; clock: RunClock; callSeconds: number };
+export type CallDeps = {
+  journal: Journal;
+  gate: ToolGate;
+  sandbox: Sandbox;
+  clock: RunClock;
+  /** The longest a call may take that can say how long it takes. */
+  callSeconds: number;
+  /** Takes words of the person for the model, which it reads after the results of the present calls. */
+  steer: (text: string) => unknown;
+};
 
 /**
  * Takes one committed call from its raw text to its one result. Never rejects for what the call did: unknown tool, bad
@@ -21,7 +29,10 @@ export async function performCall(call: ToolCallPart, deps: CallDeps, signal: Ab
   if (!parsed.ok) return syntheticResult("bad_arguments", parsed.problem);
   const args = (contractOf(call.name).within?.(parsed.args, deps.callSeconds) ?? parsed.args) as JsonObject;
   const verdict = await judge({ call, name: call.name, args }, deps, signal);
-  if (verdict.type === "deny") return syntheticResult(verdict.reason, verdict.text, verdict.denial);
+  if (verdict.type === "deny") {
+    if (verdict.steering !== undefined) deps.steer(verdict.steering);
+    return syntheticResult(verdict.reason, verdict.text, verdict.denial);
+  }
   return execute({ call, name: call.name, args }, deps, signal);
 }
 

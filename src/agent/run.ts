@@ -7,7 +7,7 @@ import type { CallDeps } from "./call.ts";
 import { type GroupStop, refuseTruncated, runCallGroup } from "./call-group.ts";
 import type { LimitReached, RunLimits } from "./limits.ts";
 
-export type AgentDeps = CallDeps & {
+export type AgentDeps = Omit<CallDeps, "steer"> & {
   /** Retries, if any, are inside. */
   model: ModelClient;
   system: string;
@@ -25,22 +25,30 @@ export type RunEnd = { outcome: Outcome; error?: GloveboxError; limit?: LimitRea
 export async function takeTurns(deps: AgentDeps, signal: AbortSignal): Promise<RunEnd> {
   const counts = { calls: 0 };
   const stop = (): GroupStop | undefined => stopOf(deps, counts.calls, signal);
+  const steering: string[] = [];
+  const callDeps = { ...deps, steer: (text: string): unknown => steering.push(text) };
   const both = AbortSignal.any([signal, deps.clock.signal]);
   try {
     for (let turn = 1; turn <= deps.limits.turns; turn++) {
       const response = await request(turn, deps, both);
       const content = await commit(response, deps);
-      const end = await answerCalls({ ...response, content }, deps, {
+      const end = await answerCalls({ ...response, content }, callDeps, {
         signal: both,
         stop: () => stop() ?? countCall(counts),
       });
       const ended = end ?? endOfStop(stop()) ?? failure(deps);
       if (ended) return ended;
+      await deliver(steering, deps);
     }
     return { outcome: "limit", limit: { limit: "turns", value: deps.limits.turns } };
   } catch (error) {
     return endOfStop(stop()) ?? { outcome: "failed", error: toGloveboxError(error) };
   }
+}
+
+/** What a person said meanwhile follows the results of the calls. */
+async function deliver(steering: string[], { journal }: AgentDeps): Promise<void> {
+  for (const content of steering.splice(0)) await journal.append({ type: "user", source: "steer", content });
 }
 
 async function request(turn: number, deps: AgentDeps, signal: AbortSignal): Promise<AssistantMessage> {
@@ -78,7 +86,7 @@ async function commit(response: AssistantMessage, { journal, model }: AgentDeps)
 /** Gives every call of the response its result, and says how the run ends if it ends here. */
 async function answerCalls(
   response: AssistantMessage,
-  deps: AgentDeps,
+  deps: CallDeps,
   options: { signal: AbortSignal; stop: () => GroupStop | undefined },
 ): Promise<RunEnd | undefined> {
   const calls = toolCallsOf(response.content);

@@ -1,5 +1,5 @@
 import type { Answer, Approver, Question } from "../gate/approver.ts";
-import { ANSWER_PROMPT, parseAnswer, questionLines } from "./approval-question.ts";
+import { answerPrompt, parseAnswer, questionLines } from "./approval-question.ts";
 import type { Io } from "./io.ts";
 import type { Paint } from "./paint.ts";
 import type { Screen } from "./screen.ts";
@@ -23,6 +23,6 @@ async function ask(question: Question, options: PersonOptions, signal: AbortSign
   const { io, screen, paint } = options;
   screen.end();
   for (const line of questionLines(question, paint)) screen.line(line);
-  const line = await askLine({ io, prompt: ANSWER_PROMPT, onInterrupt: options.onInterrupt }, signal);
+  const line = await askLine({ io, prompt: answerPrompt(question), onInterrupt: options.onInterrupt }, signal);
   return line === undefined ? { type: "no", reason: null } : parseAnswer(line);
 }

@@ -6,6 +6,8 @@ import type { Paint } from "./paint.ts";
 /** More blanks than this in a row are counted instead of shown: what stands behind them must not leave the screen. */
 const MAX_BLANKS = 8;
 const MAX_EMPTY_LINES = 3;
+/** Of more lines than this the number is said. */
+const MANY_LINES = 20;
 
 /** The question as it stands on the terminal: everything the call would run with, nothing hidden in it. */
 export function questionLines(question: Question, paint: Paint): string[] {
@@ -13,15 +15,20 @@ export function questionLines(question: Question, paint: Paint): string[] {
   return [
     paint("bold", `Allow ${visibleLine(question.tool)}?`),
     ...args.map((line) => `  ${line}`),
-    paint(
-      "dim",
-      `rule ${visibleLine(question.rule)}; "always" covers ${showBlanks(visibleLine(question.grant))}, until the session ends`,
-    ),
+    paint("dim", `rule ${visibleLine(question.rule)}; ${alwaysWords(question)}`),
   ];
 }
 
+function alwaysWords({ grant }: Question): string {
+  return grant === null
+    ? 'no "always": this is more than one plain command'
+    : `"always" covers ${showBlanks(visibleLine(grant))}, until the session ends`;
+}
+
 /** The line the answer is typed on. */
-export const ANSWER_PROMPT = "[y]es, [n]o, [a]lways, or why not: ";
+export function answerPrompt({ grant }: Question): string {
+  return grant === null ? "[y]es, [n]o, or why not: " : "[y]es, [n]o, [a]lways, or why not: ";
+}
 
 /** Anything but a clear yes is a no, and its words are the reason. */
 export function parseAnswer(line: string): Answer {
@@ -47,19 +54,19 @@ function argumentLines(name: string, value: Json): string[] {
   const lines = showBlanks(visible(text)).split("\n");
   const label = visibleLine(name);
   if (lines.length === 1) return [`${label}: ${lines[0]}`];
-  // A bar before each line: text of the model's cannot be taken for ours.
-  return [`${label}:`, ...lines.map((line) => `│ ${line}`)];
+  // What scrolls away must be missed, and a bar before each line keeps text of the model's from being taken for ours.
+  const count = lines.length > MANY_LINES ? ` (${lines.length} lines)` : "";
+  return [`${label}${count}:`, ...lines.map((line) => `│ ${line}`)];
 }
 
 /** `text` with long runs of blanks, of tabs and of empty lines replaced by how many there were. */
 export function showBlanks(text: string): string {
   return text
-    .replace(BLANKS, (run) => `␣×${[...run].length}`)
-    .replace(TABS, (run) => `⇥×${run.length}`)
-    .replace(NEWLINES, (run) => `\n(${run.length - 1} empty lines)\n`);
+    .replace(BLANKS, (run) => `${/[^\t]/.test(run) ? "␣" : "⇥"}×${[...run].length}`)
+    .replace(NEWLINES, (run) => `\n(${run.split("\n").length - 2} empty lines)\n`);
 }
 
 // Every kind of blank that takes room without a mark: space, no-break space, en quad to hair space, ideographic space …
-const BLANKS = new RegExp(`[ \\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u2800\\u3000]{${MAX_BLANKS + 1},}`, "g");
-const TABS = new RegExp(`\\t{${MAX_BLANKS + 1},}`, "g");
-const NEWLINES = new RegExp(`\\n{${MAX_EMPTY_LINES + 2},}`, "g");
+const BLANK = "[ \\t\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u2800\\u3000]";
+const BLANKS = new RegExp(`${BLANK}{${MAX_BLANKS + 1},}`, "g");
+const NEWLINES = new RegExp(`\n(?:${BLANK}*\n){${MAX_EMPTY_LINES + 1},}`, "g");

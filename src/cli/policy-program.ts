@@ -31,8 +31,8 @@ function addLooks(policy: Command, { io, quieten, done }: Setting): void {
     .action(async (file: string) => done(await (await commands()).checkCommand(file, io)));
   quieten(policy.command("explain"))
     .description("what the policy says of one thing, and by which rule")
-    .argument("<kind>", "path, host, tool or effect")
-    .argument("<value>", "such as src/a.ts, example.com, bash, exec")
+    .argument("<kind>", "path, host, command, tool or effect")
+    .argument("<value>", "such as src/a.ts, example.com, 'git push', bash, exec")
     .option(...WORKSPACE)
     .option(...POLICY)
     .option("--json", "as one object")

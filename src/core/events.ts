@@ -23,7 +23,7 @@ export type SessionHeader = {
 
 export type Entry =
   | { type: "system"; text: string; tools: { name: string; description: string; parameters: Json }[] }
-  | { type: "user"; source: "prompt"; content: string }
+  | { type: "user"; source: "prompt" | "steer"; content: string }
   | {
       type: "assistant";
       model: string;

@@ -8,11 +8,14 @@ export type Question = {
   args: { [key: string]: Json };
   effects: readonly Effect[];
   rule: string;
-  /** What "always" would cover, in words. */
-  grant: string;
+  /** What "always" would cover, in words; null when it can cover nothing beyond this call. */
+  grant: string | null;
 };
 
-/** `session` covers what the question's `grant` says, until the session ends. */
+/**
+ * A yes covers one call; with `session` also what the question's `grant` says, until the session ends. The reason of a
+ * no is a person's own words: the model reads them.
+ */
 export type Answer = { type: "yes"; scope: "call" | "session" } | { type: "no"; reason: string | null };
 
 /**

@@ -25,6 +25,8 @@ export type Verdict =
       reason: SyntheticReason;
       /** What the model reads. */
       text: string;
+      /** Words of a person to the model, said in place of a yes. */
+      steering: string | undefined;
     };
 
 export type GateRequest = Omit<Question, "rule" | "grant">;
@@ -40,6 +42,8 @@ export type ToolGateOptions = {
 export class ToolGate {
   readonly #options: ToolGateOptions;
   readonly #grants = new Set<string>();
+  /** Settles when the question before the next one is answered. */
+  #asked: Promise<unknown> = Promise.resolve();
 
   constructor(options: ToolGateOptions) {
     this.#options = options;
@@ -51,7 +55,7 @@ export class ToolGate {
       case "allow":
         return { type: "allow", decision, approval: undefined };
       case "deny":
-        return denied(decision, undefined);
+        return denied(decision, undefined, undefined);
       case "ask":
         return this.#ask(request, decision, signal);
       default:
@@ -66,38 +70,57 @@ export class ToolGate {
     return { type: "ask", rule: "flag/approve", enableWith: "run without `--approve`, or with `--approve auto`" };
   }
 
-  async #ask(request: GateRequest, decision: Decision & { type: "ask" }, signal: AbortSignal): Promise<Verdict> {
-    const grant = grantFor(request.tool, request.effects);
-    if (this.#grants.has(grant.key))
-      return allowed(decision, { decision: "yes", by: "grant", scope: "session", reason: null });
-    const by = this.#options.approver.by;
-    const answer = await this.#answer({ ...request, rule: decision.rule, grant: grant.words }, signal);
-    if (answer.type === "no") return denied(decision, { decision: "no", by, scope: "call", reason: answer.reason });
-    if (answer.scope === "session") this.#grants.add(grant.key);
-    return allowed(decision, { decision: "yes", by, scope: answer.scope, reason: null });
+  /** One question at a time, in the order of the calls: an answer is to the question a person has before them. */
+  #ask(request: GateRequest, decision: Asking, signal: AbortSignal): Promise<Verdict> {
+    const turn = Promise.race([this.#asked, whenAborted(signal)]);
+    const verdict = turn.then(() => this.#settle(request, decision, signal));
+    this.#asked = Promise.all([this.#asked, verdict]);
+    return verdict;
   }
 
-  async #answer(question: Question, signal: AbortSignal): Promise<Answer> {
+  async #settle(request: GateRequest, decision: Asking, signal: AbortSignal): Promise<Verdict> {
+    const grant = grantFor(request.tool, request.effects);
+    if (grant && this.#grants.has(grant.key)) return allowed(decision, { ...YES, by: "grant", scope: "session" });
+    const { by } = this.#options.approver;
+    const answer = await this.#answer({ ...request, rule: decision.rule, grant: grant?.words ?? null }, signal);
+    if (answer.type === "no") return denied(decision, { ...NO, by, reason: answer.reason }, answer.steering);
+    // Only a person's "always" counts, and only for what the question said it would cover.
+    if (answer.scope === "call" || !grant || by !== "person") return allowed(decision, { ...YES, by, scope: "call" });
+    this.#grants.add(grant.key);
+    return allowed(decision, { ...YES, by, scope: "session" });
+  }
+
+  async #answer(question: Question, signal: AbortSignal): Promise<Settled> {
     // What an organisation wants asked is a person's to answer: a flag is none.
     if (question.rule.startsWith("organisation/") && this.#options.approver.by !== "person") {
-      return { type: "no", reason: "only a person may answer this" };
+      return refusal("only a person may answer this");
     }
+    if (signal.aborted) return refusal("aborted");
     try {
-      const answer = await Promise.race([this.#options.approver.ask(question, signal), noWhenAborted(signal)]);
-      return signal.aborted ? ABORTED : answer;
+      const answer = await Promise.race([this.#options.approver.ask(question, signal), whenAborted(signal)]);
+      if (answer === undefined || signal.aborted) return refusal("aborted");
+      return answer.type === "no" ? { ...answer, steering: answer.reason ?? undefined } : answer;
     } catch (error) {
-      return { type: "no", reason: `the question could not be asked: ${messageOf(error)}` };
+      return refusal(`the question could not be asked: ${messageOf(error)}`);
     }
   }
 }
 
-const ABORTED: Answer = { type: "no", reason: "aborted" };
+type Asking = Extract<Decision, { type: "ask" }>;
+type Settled = Extract<Answer, { type: "yes" }> | { type: "no"; reason: string | null; steering: string | undefined };
+
+const YES = { decision: "yes", reason: null } as const;
+const NO = { decision: "no", scope: "call" } as const;
+
+function refusal(reason: string): Settled {
+  return { type: "no", reason, steering: undefined };
+}
 
 /** An approver may not look at its signal; nothing waits for it then. */
-function noWhenAborted(signal: AbortSignal): Promise<Answer> {
+function whenAborted(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
-    if (signal.aborted) resolve(ABORTED);
-    else signal.addEventListener("abort", () => resolve(ABORTED), { once: true });
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
   });
 }
 
@@ -105,10 +128,14 @@ function allowed(decision: Decision, approval: Approval): Verdict {
   return { type: "allow", decision, approval };
 }
 
-function denied(decision: Decision & { type: "ask" | "deny" }, approval: Approval | undefined): Verdict {
+function denied(
+  decision: Decision & { type: "ask" | "deny" },
+  approval: Approval | undefined,
+  steering: string | undefined,
+): Verdict {
   const { rule, enableWith } = decision;
   const denial: Denial = { by: approval ? "approval" : "policy", rule, enable_with: enableWith };
-  const base = { type: "deny" as const, decision, approval, denial };
+  const base = { type: "deny" as const, decision, approval, denial, steering };
   if (!approval) {
     const text = `Not run: policy rule ${rule} denies this. Do not retry the same call. A person could allow it: ${enableWith}.`;
     return { ...base, reason: "denied_policy", text };
@@ -120,7 +147,7 @@ function denied(decision: Decision & { type: "ask" | "deny" }, approval: Approva
   const who =
     approval.by === "nobody"
       ? "this needs approval and no user is present"
-      : "approvals are answered with no in this run";
+      : (approval.reason ?? "approvals are answered with no in this run");
   return {
     ...base,
     reason: "denied_noninteractive",

@@ -1,4 +1,5 @@
 import { isWithin } from "../core/path-rules.ts";
+import { isPrefixWithin } from "./command-prefix.ts";
 import type { HostRule } from "./hosts.ts";
 import {
   CHOICE_NAMES,
@@ -26,17 +27,26 @@ export type Bounds = Omit<Layer, "hosts" | "picks"> & { hosts: readonly HostOpin
 /** No opinion on anything: the neutral element of {@link meet}. */
 export const UNBOUND: Bounds = { numbers: {}, choices: {}, lists: {}, hosts: [] };
 
-export function boundsOf({ numbers, choices, lists, hosts }: Layer): Bounds {
+export function boundsOf({ numbers, choices, lists: said, hosts }: Layer): Bounds {
+  const lists = { ...said, "commands.allow": exceptions(said["commands.allow"], choices["approval.exec"]) };
   const sorted: Bounds["lists"] = {};
   for (const name of LIST_NAMES) {
     const list = lists[name];
-    if (list)
-      sorted[name] = {
-        rule: list.rule,
-        items: inOrder(LISTS[name] === "folders" ? outermost(list.items) : list.items),
-      };
+    if (list) sorted[name] = { rule: list.rule, items: inOrder(outermost(list.items, LISTS[name])) };
   }
   return { numbers, choices, lists: sorted, hosts: Object.keys(hosts).length === 0 ? [] : [hosts] };
+}
+
+/**
+ * Allow rules are exceptions from the question of their own layer and of no other: a layer that does not ask makes no
+ * exceptions and stands against none, one that asks without exceptions has an empty list of them.
+ */
+function exceptions(
+  allow: RuledList<string> | undefined,
+  exec: Ruled<string> | undefined,
+): RuledList<string> | undefined {
+  if (!exec || exec.value === "allow") return undefined;
+  return exec.value === "ask" && allow ? allow : { rule: exec.rule, items: [] };
 }
 
 /** The tighter of two for every decision; pure, associative, commutative, idempotent. */
@@ -90,16 +100,23 @@ const MEET_ITEMS: Record<(typeof LISTS)[ListName], (a: Items, b: Items) => Items
     const [inA, inB] = [values(a), values(b)];
     return inOrder([...a, ...b].filter(({ value }) => inA.has(value) && inB.has(value)));
   },
-  folders: (a, b) => inOrder([...a.filter((item) => isInAny(item, b)), ...b.filter((item) => isInAny(item, a))]),
+  folders: (a, b) => common(a, b, isWithin),
+  prefixes: (a, b) => common(a, b, isPrefixWithin),
 };
 
-function isInAny({ value }: Ruled<string>, folders: Items): boolean {
-  return folders.some((folder) => isWithin(value, folder.value));
+type Within = (inner: string, outer: string) => boolean;
+
+/** What lies in an item of the other list, from both. */
+function common(a: Items, b: Items, isIn: Within): Items {
+  const inAny = (item: Ruled<string>, outer: Items) => outer.some(({ value }) => isIn(item.value, value));
+  return inOrder([...a.filter((item) => inAny(item, b)), ...b.filter((item) => inAny(item, a))]);
 }
 
-/** Without what lies in another of the list. */
-function outermost(items: Items): Items {
-  return items.filter(({ value }) => !items.some((other) => other.value !== value && isWithin(value, other.value)));
+/** Without what lies in another of the list, where items can. */
+function outermost(items: Items, kind: (typeof LISTS)[ListName]): Items {
+  if (kind !== "folders" && kind !== "prefixes") return items;
+  const isIn = kind === "folders" ? isWithin : isPrefixWithin;
+  return items.filter(({ value }) => !items.some((other) => other.value !== value && isIn(value, other.value)));
 }
 
 /** By value, each once, with the rule that comes first by its id. */

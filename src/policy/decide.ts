@@ -1,5 +1,6 @@
-import type { Decision, Effect } from "../core/effects.ts";
-import type { Policy } from "./policy.ts";
+import type { Decision, Effect, EffectKind } from "../core/effects.ts";
+import { decideCommand, stricter } from "./decide-command.ts";
+import type { ApprovalSetting, Policy } from "./policy.ts";
 
 /** A call as policy judges it. */
 export type JudgedCall = { tool: string; effects: readonly Effect[] };
@@ -11,8 +12,13 @@ export type JudgedCall = { tool: string; effects: readonly Effect[] };
 export function decide(policy: Policy, { tool, effects }: JudgedCall): Decision {
   const denied = policy.deniedTools.find(({ value }) => value === tool);
   if (denied) return { type: "deny", rule: denied.rule, enableWith: `take \`${tool}\` out of \`tools.deny\`` };
-  const [first, ...rest] = effects.map((effect) => decideEffect(policy, effect.kind));
+  const [first, ...rest] = effects.map((effect) => decideOne(policy, effect));
   return first ? rest.reduce(stricter, first) : NO_EFFECTS;
+}
+
+function decideOne(policy: Policy, effect: Effect): Decision {
+  const base = decideEffect(policy, effect.kind);
+  return effect.kind === "exec" ? decideCommand(policy.commands, base, effect.command) : base;
 }
 
 const NO_EFFECTS: Decision = {
@@ -24,15 +30,16 @@ const NO_EFFECTS: Decision = {
 /** What the policy says of one kind of effect. */
 export function decideEffect({ approval, origins }: Policy, kind: Effect["kind"]): Decision {
   const key = `approval.${kind}`;
-  const rule = origins[key] ?? `built-in/${key}`;
-  const setting = approval[kind];
-  return setting === "allow"
-    ? { type: "allow", rule }
-    : { type: setting, rule, enableWith: `set \`approval: { ${kind}: allow }\` in the policy that has this rule` };
+  return decisionOf(kind, approval[kind], origins[key] ?? `built-in/${key}`);
 }
 
-const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const satisfies Record<Decision["type"], number>;
+function whereOf(rule: string): string {
+  return rule.startsWith("built-in/") ? "your policy" : "the policy that has this rule";
+}
 
-function stricter(a: Decision, b: Decision): Decision {
-  return STRICTNESS[b.type] > STRICTNESS[a.type] ? b : a;
+/** What a word of `approval` means for its kind of effect. */
+export function decisionOf(kind: EffectKind, setting: ApprovalSetting, rule: string): Decision {
+  return setting === "allow"
+    ? { type: "allow", rule }
+    : { type: setting, rule, enableWith: `set \`approval: { ${kind}: allow }\` in ${whereOf(rule)}` };
 }

@@ -1,7 +1,10 @@
 import { isWithin } from "../core/path-rules.ts";
 import { type Bounds, rank } from "./bounds.ts";
+import { decisionOf } from "./decide.ts";
+import { commandRulesOf, decideCommand } from "./decide-command.ts";
 import { covers, type HostRule } from "./hosts.ts";
 import { CHOICE_NAMES, type HostListName, type Layer, LIST_NAMES, LISTS, NUMBERS, type Ruled } from "./layer.ts";
+import type { ApprovalSetting } from "./policy.ts";
 
 /** A request that was not granted: what and by which rule, and the rule that stands against it. */
 export type Dropped = { rule: string; asked: string; by: string; kept: string };
@@ -17,6 +20,7 @@ export function droppedFrom(asking: Layer, ceiling: Bounds): Dropped[] {
     ...numbers(asking, ceiling),
     ...choices(asking, ceiling),
     ...lists(asking, ceiling),
+    ...commands(asking, ceiling),
     ...hosts(asking, ceiling),
   ];
   return all.filter(({ rule }) => !rule.startsWith("built-in/"));
@@ -43,11 +47,21 @@ function lists(asking: Layer, ceiling: Bounds): Dropped[] {
   return LIST_NAMES.flatMap((name) => {
     const [asked, kept] = [asking.lists[name], ceiling.lists[name]];
     // Which image is taken is decided elsewhere; listing some asks for none.
-    if (!asked || !kept || LISTS[name] === "union" || name === "images") return [];
+    if (!asked || !kept || ["union", "prefixes"].includes(LISTS[name]) || name === "images") return [];
     const isKept = ({ value }: Ruled<string>): boolean =>
       kept.items.some((item) => (LISTS[name] === "folders" ? isWithin(value, item.value) : value === item.value));
     const words = kept.items.map(({ value }) => value).join(", ") || "nothing";
     return asked.items.filter((item) => !isKept(item)).map((item) => dropped(item, kept.rule, words));
+  });
+}
+
+/** A command that is to go without a question, and for which others want one. */
+function commands(asking: Layer, ceiling: Bounds): Dropped[] {
+  const exec = ceiling.choices["approval.exec"] ?? { value: "allow", rule: "" };
+  const base = decisionOf("exec", exec.value as ApprovalSetting, exec.rule);
+  return (asking.lists["commands.allow"]?.items ?? []).flatMap((item) => {
+    const { type, rule } = decideCommand(commandRulesOf(ceiling), base, item.value);
+    return type === "allow" ? [] : [dropped(item, rule, type)];
   });
 }
 

@@ -41,7 +41,8 @@ export const CHOICES = {
 
 /**
  * Lists. `union`: what any layer lists holds (protections). `intersection`: what every layer with an opinion lists
- * holds (permissions). `folders`: as intersection, of all that lies in the folders.
+ * holds (permissions). `folders` and `prefixes`: as intersection, of all that lies in the folders, of all commands that
+ * begin so. `commands.restrict` has items such as `ask git push`.
  */
 export const LISTS = {
   "workspace.readonly": "union",
@@ -50,7 +51,7 @@ export const LISTS = {
   "workspace.protected": "union",
   "tools.deny": "union",
   "commands.restrict": "union",
-  "commands.allow": "intersection",
+  "commands.allow": "prefixes",
   "workspace.unprotect": "intersection",
   "network.forward": "intersection",
   "env.pass": "intersection",

@@ -1,6 +1,7 @@
 import type { EffectKind } from "../core/effects.ts";
 import { type Bounds, boundsOf } from "./bounds.ts";
 import { BUILT_IN_LAYER } from "./built-in.ts";
+import { type CommandRules, commandRulesOf } from "./decide-command.ts";
 import { CHOICE_NAMES, LIST_NAMES, NUMBERS, type NumberName, type Ruled, type RuledList } from "./layer.ts";
 import { protectionsOf } from "./protections.ts";
 
@@ -25,6 +26,8 @@ export type PolicyLimits = {
 /** The rules in force for one session; read once, before the container starts. */
 export type Policy = {
   approval: Record<EffectKind, ApprovalSetting>;
+  /** What is said of single commands. */
+  commands: CommandRules;
   limits: PolicyLimits;
   /** Workspace-relative folders and files that can be changed; `.` is all of it. */
   writable: RuledList<string>;
@@ -64,6 +67,7 @@ export function policyOf({ numbers, choices, lists }: Omit<Bounds, "hosts">, { i
     required(choices[`approval.${kind}`]).value as ApprovalSetting;
   return {
     approval: { read: approval("read"), write: approval("write"), exec: approval("exec"), net: approval("net") },
+    commands: commandRulesOf({ lists }),
     limits: {
       cpus: number("limits.cpus"),
       memoryBytes: number("limits.memory"),

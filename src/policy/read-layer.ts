@@ -1,3 +1,4 @@
+import { normalPrefix } from "./command-prefix.ts";
 import { type HostRule, normalHost } from "./hosts.ts";
 import {
   CHOICE_NAMES,
@@ -100,13 +101,17 @@ function plainLists({ workspace, network, tools, env, images }: PolicyFile, name
   return Object.fromEntries(Object.entries(lists).filter(([, list]) => list !== undefined));
 }
 
-/** Words that forbid and words that permit are different lists: the first add up, the second do not. */
+/** Rules that restrict add up over the layers, exceptions do not. */
 function commandLists({ commands }: PolicyFile, name: LayerName): Lists {
-  const all = listOf(`${name}/commands`, commands, ({ match, decision }) => `${decision} ${match.trim()}`);
+  const all = listOf(`${name}/commands`, commands, ({ match, decision }) => `${decision} ${normalPrefix(match)}`);
   if (!all) return {};
   const isAllow = ({ value }: { value: string }): boolean => value.startsWith("allow ");
+  const prefixOf = ({ value, rule }: { value: string; rule: string }) => ({
+    value: value.slice("allow ".length),
+    rule,
+  });
   return {
-    "commands.allow": { rule: all.rule, items: all.items.filter(isAllow) },
+    "commands.allow": { rule: all.rule, items: all.items.filter(isAllow).map(prefixOf) },
     "commands.restrict": { rule: all.rule, items: all.items.filter((item) => !isAllow(item)) },
   };
 }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { isGlob } from "../core/path-rules.ts";
+import { prefixProblem } from "./command-prefix.ts";
 import { hostProblem } from "./hosts.ts";
 import { normalPath, pathProblem } from "./paths.ts";
 import { unprotectProblem } from "./protected.ts";
@@ -147,7 +148,7 @@ export const policySchema = z.strictObject({
   tools: tools.optional(),
   commands: list(
     z.strictObject({
-      match: text((value) => (value.trim() === "" ? "is empty; expected the first words of a command" : undefined)),
+      match: text(prefixProblem),
       decision: z.enum(["allow", "ask", "deny"]),
     }),
   ).describe("decisions by the first words of a command"),

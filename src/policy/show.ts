@@ -3,7 +3,7 @@ import type { Bounds } from "./bounds.ts";
 import { decideHost } from "./decide-host.ts";
 import { hostText } from "./dropped.ts";
 import type { HostRule } from "./hosts.ts";
-import { CHOICE_NAMES, type HostListName, LIST_NAMES, type ListName, NUMBERS, type Ruled } from "./layer.ts";
+import { CHOICE_NAMES, type HostListName, LIST_NAMES, LISTS, type ListName, NUMBERS, type Ruled } from "./layer.ts";
 import type { Picked } from "./policy.ts";
 import { protectionsOf } from "./protections.ts";
 
@@ -20,12 +20,13 @@ export function shownLeaves({ numbers, choices, lists, hosts }: Bounds, picked: 
       const choice = choices[key];
       return choice && { key, value: plain(choice.value), origin: choice.rule };
     }),
-    ...LIST_NAMES.filter((key) => !isProtection(key)).map((key) => {
+    ...LIST_NAMES.filter((key) => !isShownOtherwise(key)).map((key) => {
       const list = lists[key];
       return list && listLeaf(key, list.items);
     }),
     listLeaf("workspace.readonly", protections.readonly),
     listLeaf("workspace.hidden", protections.hidden),
+    listLeaf("commands", commandItems(lists)),
     ...(["allow", "ask", "deny"] as const).map((name) => listLeaf(`network.${name}`, hostItems(hosts, name))),
     ...NUMBERS.map((key) => {
       const number = numbers[key];
@@ -35,9 +36,10 @@ export function shownLeaves({ numbers, choices, lists, hosts }: Bounds, picked: 
   return leaves.filter((leaf) => leaf !== undefined).toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** Shown as what comes of them. */
-function isProtection(key: ListName): boolean {
-  return ["workspace.readonly", "workspace.hidden", "workspace.protected"].includes(key);
+/** Several lists of which something is made that is shown instead. */
+function isShownOtherwise(key: ListName): boolean {
+  if (LISTS[key] === "prefixes") return true;
+  return ["workspace.readonly", "workspace.hidden", "workspace.protected", "commands.restrict"].includes(key);
 }
 
 function listLeaf(key: string, items: readonly Ruled<string>[]): ShownLeaf {
@@ -46,6 +48,15 @@ function listLeaf(key: string, items: readonly Ruled<string>[]): ShownLeaf {
     value: items.map(({ value }) => value),
     origin: Object.fromEntries(items.map(({ value, rule }) => [value, rule])),
   };
+}
+
+/** As `ask git push`. */
+function commandItems(lists: Bounds["lists"]): Ruled<string>[] {
+  const allow = lists["commands.allow"]?.items ?? [];
+  return [
+    ...(lists["commands.restrict"]?.items ?? []),
+    ...allow.map(({ value, rule }) => ({ value: `allow ${value}`, rule })),
+  ];
 }
 
 /** The hosts somebody lists and everybody lets stand so. */

@@ -3,8 +3,6 @@ import type { ChoiceName, Layer, ListName, NumberName } from "./layer.ts";
 /** A rule that nothing enforces yet: a run with it would promise what it does not keep. */
 export type Unenforced = { key: string; rule: string };
 
-type ListKey = Exclude<ListName, `commands.${string}`>;
-
 /** Choices by the values that are not built. */
 const CHOICES: Partial<Record<ChoiceName, readonly string[]>> = {
   "workspace.mode": ["copy"],
@@ -18,8 +16,7 @@ const NUMBERS: readonly NumberName[] = [
   "limits.usd",
   "limits.same_error",
 ];
-const LISTS: readonly ListKey[] = ["network.forward"];
-const COMMANDS = ["commands.restrict", "commands.allow"] as const;
+const LISTS: readonly ListName[] = ["network.forward"];
 const HOSTS = ["allow", "ask", "deny"] as const;
 
 /** Every key with something that is not enforced yet, as `key` or `key: value`; shrinks as they are built. */
@@ -27,7 +24,6 @@ export const UNENFORCED_KEYS: readonly string[] = [
   ...Object.entries(CHOICES).flatMap(([key, values]) => values.map((value) => `${key}: ${value}`)),
   ...NUMBERS,
   ...LISTS,
-  "commands",
   ...HOSTS.map((name) => `network.${name}`),
 ];
 
@@ -42,7 +38,6 @@ export function unenforcedIn({ choices, numbers, lists, hosts }: Layer): Unenfor
     }),
     ...NUMBERS.map((key) => ({ key, rule: numbers[key]?.rule })),
     ...LISTS.map((key) => ({ key, rule: firstOf(lists[key]) })),
-    ...COMMANDS.map((name) => ({ key: "commands", rule: firstOf(lists[name]) })),
     ...HOSTS.map((name) => ({ key: `network.${name}`, rule: firstOf(hosts[name]) })),
   ];
   return found.flatMap(({ key, rule }) => (rule === undefined ? [] : [{ key, rule }]));

@@ -41,6 +41,8 @@ export type SandboxFacts = {
   controls: Control[];
   /** Weaker than meant, with the reason, and allowed all the same: `running as root`. */
   degraded: string[];
+  /** Among these is one that a command could make use of. */
+  isWeakened: boolean;
 };
 
 /** What happens to a sandbox while a session has it; becomes a record of the log. */

@@ -86,6 +86,7 @@ async function open(engine: Engine, options: DockerProviderOptions, request: San
       imageDigest: facts.digest,
       ...prepared.user,
       degraded: degradations(engine, prepared.user, prepared.refusedEnv),
+      isWeakened: engine.hasSelinux,
     },
     emit: (event) => request.emit(event, facts),
   });

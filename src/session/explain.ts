@@ -13,16 +13,18 @@ import type { LoadedPolicy } from "./policy.ts";
 /** A decision of a policy and the rule that made it. */
 export type Explanation = { decision: string; rule: string };
 
-export const EXPLAINED = ["path", "host", "tool", "effect"] as const;
+export const EXPLAINED = ["path", "host", "command", "tool", "effect"] as const;
 export type ExplainedKind = (typeof EXPLAINED)[number];
 
-/** What a policy says of one thing. @throws GloveboxError `USAGE` for what is no path, host, tool or effect. */
+/** What a policy says of one thing. @throws GloveboxError `USAGE` for what is no path, host, command, tool or effect. */
 export function explain(kind: ExplainedKind, value: string, loaded: LoadedPolicy, root: string): Explanation {
   switch (kind) {
     case "path":
       return explainPath(value, loaded, root);
     case "host":
       return explainHost(value, loaded);
+    case "command":
+      return explainCommand(value, loaded);
     case "tool":
       return explainTool(value, loaded);
     case "effect": {
@@ -50,10 +52,16 @@ function explainHost(value: string, { bounds }: LoadedPolicy): Explanation {
   return { decision: type, rule };
 }
 
+function explainCommand(command: string, { policy }: LoadedPolicy): Explanation {
+  if (command.trim() === "") throw new GloveboxError("USAGE", "The command is empty", { hint: "Quote it as one word" });
+  const { type, rule } = decide(policy, { tool: "bash", effects: [{ kind: "exec", command }] });
+  return { decision: type, rule };
+}
+
 function explainTool(value: string, { policy }: LoadedPolicy): Explanation {
   if (!isToolName(value)) throw unknown("tool", value, TOOL_NAMES);
-  // What kind of effect a tool has does not depend on its arguments.
-  const { type, rule } = decide(policy, { tool: value, effects: contractOf(value).effects({}) });
+  // What kind of effect a tool has does not depend on its arguments; of a command no rule speaks.
+  const { type, rule } = decide(policy, { tool: value, effects: contractOf(value).effects({ command: "" }) });
   return { decision: type, rule };
 }
 

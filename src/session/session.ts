@@ -10,6 +10,7 @@ import { ToolGate } from "../gate/tool-gate.ts";
 import type { ModelClient } from "../model/model-client.ts";
 import { type RetryEvent, withRetries } from "../model/retry.ts";
 import type { Policy } from "../policy/policy.ts";
+import { weakened } from "../policy/weakened.ts";
 import { HOME } from "../sandbox/places.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { toolOffers } from "../tools/catalogue.ts";
@@ -68,7 +69,8 @@ export class Session {
     this.#system = parts.system;
     this.readyMs = parts.readyMs;
     this.policyHash = hashOf(options.policy);
-    this.#gate = new ToolGate(options);
+    const isWeakened = parts.sandbox.facts.isWeakened;
+    this.#gate = new ToolGate({ ...options, ...(isWeakened && { policy: weakened(options.policy) }) });
   }
 
   /** Opens the sandbox and writes down what the model will be told. @throws GloveboxError, nothing left behind. */

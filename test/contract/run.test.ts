@@ -8,8 +8,10 @@ import { Secrets } from "../../src/core/secrets.ts";
 import { NO_APPROVER, YES_APPROVER } from "../../src/gate/approver.ts";
 import { parseScript } from "../../src/model/script-file.ts";
 import { createScriptedClient } from "../../src/model/scripted.ts";
+import { BUILT_IN_POLICY } from "../../src/policy/policy.ts";
+import type { SandboxProvider } from "../../src/session/provider.ts";
 import { RunResult } from "../../src/session/result.ts";
-import { LocalSandbox } from "../support/local-sandbox.ts";
+import { LocalSandbox, localProvider } from "../support/local-sandbox.ts";
 import { readLog, resultsIn, Scene } from "../support/run.ts";
 
 const bundle = inject("localToolHost");
@@ -185,6 +187,25 @@ describe("a run", () => {
     expect([result.outcome, result.exit_code, result.error?.code]).toEqual(["failed", 5, "SANDBOX_LOST"]);
   });
 
+  it("L-15 asks before it writes or executes behind a wall that is weaker than meant, unless somebody allows it", async () => {
+    await using scene = await Scene.create();
+    const weak: SandboxProvider = async (request) => {
+      const sandbox = await localProvider(bundle)(request);
+      Object.assign(sandbox.facts, { isWeakened: true });
+      return sandbox;
+    };
+    const script = `- calls: [ { bash: { command: "echo 1" } }, { write: { path: a, content: b } }, { ls: {} } ]\n- text: "Done."\n`;
+    const asked = await scene.run(script, bundle, { openSandbox: weak });
+    expect(resultsIn(asked.log).map(([, status]) => status)).toEqual(["denied", "denied", "ok"]);
+    expect(asked.result.denials.map(({ rule, enable_with }) => [rule, enable_with])).toEqual([
+      ["built-in/approval.weakened", "set `approval: { exec: allow }` in your policy"],
+      ["built-in/approval.weakened", "set `approval: { write: allow }` in your policy"],
+    ]);
+    const origins = { ...BUILT_IN_POLICY.origins, "approval.exec": "user/approval.exec" };
+    const said = await scene.run(script, bundle, { openSandbox: weak, policy: { ...BUILT_IN_POLICY, origins } });
+    expect(resultsIn(said.log).map(([, status]) => status)).toEqual(["ok", "denied", "ok"]);
+  });
+
   it("denies what needs a yes when nobody is there, and ends with exit code 3", async () => {
     await using scene = await Scene.create();
     const { result, log } = await scene.run(
@@ -222,7 +243,7 @@ describe("a run", () => {
 
   it("asks once for what an `always` covers", async () => {
     await using scene = await Scene.create();
-    const asked: string[] = [];
+    const asked: (string | null)[] = [];
     const { log } = await scene.run(
       `- calls: [ { bash: { command: "true one" } }, { bash: { command: "true one" } }, { bash: { command: "true one; echo more" } } ]\n- text: "."\n`,
       bundle,
@@ -237,8 +258,39 @@ describe("a run", () => {
         },
       },
     );
-    expect(asked).toEqual(["commands that begin with `true one`", "exactly this command"]);
+    expect(asked).toEqual(["commands that begin with `true one`", null]);
     expect(resultsIn(log).map(([, status]) => status)).toEqual(["ok", "ok", "ok"]);
+  });
+
+  it("T09 takes other words for a no, the reason of it, and what the model reads after the results, once", async () => {
+    await using scene = await Scene.create();
+    const answers = ["use a branch", null];
+    const { log } = await scene.run(
+      `- calls: [ { bash: { command: "touch a" } }, { bash: { command: "touch b" } }, { ls: {} } ]
+- text: "On a branch, then."
+`,
+      bundle,
+      {
+        askAlways: true,
+        approver: {
+          by: "person",
+          ask: () => Promise.resolve({ type: "no", reason: answers.shift() ?? null }),
+        },
+      },
+    );
+    checkCalls(log);
+    expect(resultsIn(log).map(([, status]) => status)).toEqual(["denied", "denied", "ok"]);
+    const said = log.flatMap((event) => (event.type === "user" ? [[event.source, event.content]] : []));
+    expect(said).toEqual([
+      ["prompt", "Do it."],
+      ["steer", "use a branch"],
+    ]);
+    const types = log.map(({ type }) => type);
+    expect(types.slice(types.lastIndexOf("tool_result"), types.lastIndexOf("assistant"))).toEqual([
+      ...["tool_result", "user", "request_started"],
+    ]);
+    expect(JSON.stringify(log.find(({ type }) => type === "tool_result"))).toContain("Reason: use a branch");
+    await expect(stat(join(scene.root, "b"))).rejects.toThrow("ENOENT");
   });
 
   it("takes an approver that throws for a no", async () => {
@@ -248,6 +300,8 @@ describe("a run", () => {
       approver: { by: "person", ask: () => Promise.reject(new Error("the terminal is gone")) },
     });
     expect(resultsIn(log)).toEqual([[expect.any(String), "denied", "denied_user"]]);
+    // What went wrong is no word of a person's to the model.
+    expect(log.filter(({ type }) => type === "user").length).toBe(1);
   });
 
   it("ends as failed, naming the item, when a script's expectation does not hold", async () => {

@@ -140,7 +140,7 @@ describe("a self-test", () => {
     message: expect.stringMatching(new RegExp(control)),
   });
 
-  it.each(HOLES)("notices %s, and nothing is run", async (_, hole, control) => {
+  it.each(HOLES)("L-15 notices %s, and nothing is run", async (_, hole, control) => {
     await using place = await placeWith(FILES);
     await expect(openWith(place, PROTECT, hole)).rejects.toMatchObject(refusal(control));
   });

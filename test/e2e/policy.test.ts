@@ -117,6 +117,44 @@ describe("a project's policy in a run", () => {
     expect(result.sandbox?.selftest.find(({ control }) => control === "pids_limit")?.evidence).toBe("132");
   });
 
+  it("L-12 decides on commands where nobody is there to ask, and says by which rule", async () => {
+    await using place = await protectedProject();
+    const rules = "commands: [{ match: touch a, decision: ask }, { match: rm, decision: deny }]";
+    await writeFile(join(place.folder, "mine.yaml"), `version: 1\n${rules}\n`);
+    const commands = [
+      "touch free/y",
+      "cd free && t'o'uch a",
+      "x=a; touch $x",
+      "bash -c 'rm free/x'",
+      "echo 'rm free/x'",
+    ];
+    const calls = commands.map((command) => ({ bash: { command } }));
+    const { code, result } = await play(place, calls, "--policy", join(place.folder, "mine.yaml"));
+    expect([code, result.denials.map(({ by, rule }) => `${by} ${rule}`)]).toEqual([
+      3,
+      ["approval user/commands[0]", "approval user/commands[0]", "policy user/commands[1]"],
+    ]);
+    expect((await readdir(join(place.root, "free"))).toSorted()).toEqual(["x", "y"]);
+  });
+
+  it("L-16 is held by the same container whether calls are asked about or all answered with yes", async () => {
+    await using place = await protectedProject();
+    const calls = [{ bash: { command: "( echo x > a/b/c.yml ) 2>/dev/null; cat /proc/self/status | grep Cap" } }];
+    const runs = [await play(place, calls), await play(place, calls, "--approve", "auto")];
+    const [asked, auto] = runs.map(({ result }) => ({
+      controls: result.sandbox?.selftest.map(({ control, holds }) => [control, holds]),
+      policy: result.sandbox?.policy_hash,
+      image: result.sandbox?.image_digest,
+    }));
+    expect(auto).toEqual(asked);
+    const outputs = await Promise.all(
+      runs.map(async ({ result }) => (await logOf(result)).find(({ type }) => type === "tool_result")?.["content"]),
+    );
+    expect(outputs[1]).toEqual(outputs[0]);
+    expect(JSON.stringify(outputs[0])).toContain("CapEff:\\t0000000000000000");
+    expect(await readFile(join(place.root, "a/b/c.yml"), "utf8")).toBe("safe: true\n");
+  });
+
   it("with `--strict-policy` does not start when something would be dropped", async () => {
     await using place = await protectedProject();
     const { code, result } = await play(place, [{ ls: {} }], "--strict-policy");

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { cliPath, Place, startCli } from "../support/engine.ts";
+import { cli, cliPath, Place, startCli } from "../support/engine.ts";
 
 const QUOTE = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
@@ -38,10 +38,10 @@ class Terminal {
   }
 }
 
-async function asking(place: Place, calls: string): Promise<Terminal> {
+async function asking(place: Place, calls: string, options = ["--approve", "ask"]): Promise<Terminal> {
   await writeFile(join(place.folder, "s.yaml"), `- calls: [ ${calls} ]\n- text: "The end."\n`);
   return new Terminal(
-    ["run", "--approve", "ask", "--workspace", place.root, "--model", `scripted:${place.folder}/s.yaml`, "go"],
+    ["run", ...options, "--workspace", place.root, "--model", `scripted:${place.folder}/s.yaml`, "go"],
     {
       GLOVEBOX_HOME: join(place.folder, "h"),
     },
@@ -78,6 +78,44 @@ describe("a person at a terminal", () => {
       true,
     ]);
     expect(terminal.output.match(/Allow write\?/g)?.length).toBe(3);
+  });
+
+  it("is asked by a rule for a command, and says in words what the model should do instead", async () => {
+    await using place = await Place.create();
+    const rules = "commands: [{ match: touch a, decision: ask }, { match: touch b, decision: deny }]";
+    await writeFile(join(place.folder, "p.yaml"), `version: 1\n${rules}\n`);
+    const calls = ["true; touch a", "touch a", "touch c", "env touch b"].map(
+      (command) => `{ bash: { command: "${command}" } }`,
+    );
+    const terminal = await asking(place, calls.join(", "), ["--policy", join(place.folder, "p.yaml")]);
+    await terminal.see(ASKED);
+    expect(terminal.output).toContain('rule user/commands[0]; no "always"');
+    terminal.type("y\r");
+    await terminal.see(ASKED);
+    expect(terminal.output).toContain('"always" covers commands that begin with `touch a`');
+    terminal.type("make it a folder\r");
+    expect(await terminal.ended).toBe(0);
+    expect(await Promise.all(["a", "b", "c"].map((name) => exists(join(place.root, name))))).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    const { stdout } = await cli(["sessions", "show", "latest"], {
+      cwd: place.root,
+      env: { GLOVEBOX_HOME: join(place.folder, "h") },
+    });
+    expect(stdout).toContain("> make it a folder");
+  });
+
+  it("L-13 has not answered with what was typed before the question was there", async () => {
+    await using place = await Place.create();
+    const terminal = await asking(place, `{ write: { path: a, content: x } }`);
+    terminal.type("y\ry\r");
+    await terminal.see(ASKED);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect([terminal.child.exitCode, await exists(join(place.root, "a"))]).toEqual([null, false]);
+    terminal.type("n\r");
+    expect([await terminal.ended, await exists(join(place.root, "a"))]).toEqual([0, false]);
   });
 
   it("L-14 is shown what is hidden in the arguments", async () => {

@@ -43,6 +43,7 @@ export class LocalSandbox implements Sandbox {
       gid: process.getgid?.() ?? 0,
       controls: [],
       degraded: [],
+      isWeakened: false,
     };
   }
 

@@ -1,6 +1,8 @@
 import * as fc from "fast-check";
 import type { Bounds } from "../../src/policy/bounds.ts";
 import { rank } from "../../src/policy/bounds.ts";
+import { decisionOf } from "../../src/policy/decide.ts";
+import { commandRulesOf, decideLine } from "../../src/policy/decide-command.ts";
 import { decideHost } from "../../src/policy/decide-host.ts";
 import { decidePath } from "../../src/policy/decide-path.ts";
 import type { HostProbe, HostRule } from "../../src/policy/hosts.ts";
@@ -13,6 +15,8 @@ import {
   NUMBERS,
   type RuledList,
 } from "../../src/policy/layer.ts";
+import type { ApprovalSetting } from "../../src/policy/policy.ts";
+import { analyse } from "../../src/policy/shell-line/analyse.ts";
 
 const PATHS = [".", "a", "a/b", "a/b/c.txt", "ab", "b", "b/a"];
 const GLOBS = ["*", "**/b", "a/*", "?", "a/**/c.txt"];
@@ -32,7 +36,15 @@ const VALUES: Partial<Record<ListName, string[]>> = {
   "workspace.hidden": [...PATHS.slice(1), ...GLOBS],
   "workspace.writable": PATHS,
   "workspace.unprotect": [".vscode", ".envrc", ".idea"],
+  "commands.restrict": ["ask git push", "deny git push", "ask git", "deny npm publish", "ask npm", "deny rm"],
+  "commands.allow": ["git", "git push", "git status", "npm test", "npm", "rm"],
 };
+
+/** Texts that are plain, hidden, more than plain, and not understood. */
+const COMMANDS = [
+  ...["git push", "git status -s", "npm publish", "rm a", "git push > x", "sudo git push; npm test", "git $x"],
+  ...["npm test", "(", "git push; ("],
+].map((text) => [`command ${text}`, analyse(text)] as const);
 
 const hostRule: fc.Arbitrary<HostRule> = fc.record({
   host: fc.constantFrom(...HOSTS),
@@ -91,13 +103,15 @@ export function decisions({ numbers, choices, lists, hosts }: Bounds): Map<strin
     found.set(`host ${JSON.stringify(probe)}`, TIGHTNESS[decision]);
   }
   for (const path of PROBED_PATHS) found.set(`path ${path}`, TIGHTNESS[decidePath({ lists, choices }, path).type]);
+  const exec = choices["approval.exec"] ?? { value: "allow", rule: "" };
+  const base = decisionOf("exec", exec.value as ApprovalSetting, exec.rule);
+  const rules = commandRulesOf({ lists });
+  for (const [name, line] of COMMANDS) found.set(name, TIGHTNESS[decideLine(rules, base, line).type]);
   const holds = (name: ListName, word: string): boolean =>
     lists[name]?.items.some(({ value }) => value === word) ?? false;
   for (const word of WORDS) {
-    for (const name of ["tools.deny", "commands.restrict"] as const) {
-      found.set(`${name} ${word}`, holds(name, word) ? 1 : 0);
-    }
-    for (const name of ["commands.allow", "network.forward", "env.pass", "env.set", "images"] as const) {
+    found.set(`tools.deny ${word}`, holds("tools.deny", word) ? 1 : 0);
+    for (const name of ["network.forward", "env.pass", "env.set", "images"] as const) {
       found.set(`${name} ${word}`, lists[name] && !holds(name, word) ? 1 : 0);
     }
   }

@@ -119,7 +119,9 @@ Read-only by default at the top of a workspace: ${PROTECTED.map((path) => `\`${p
 Hosts are names, exact or \`*.name\` for all below it and not the name itself, on port 443 unless \`ports\` says more.
 Addresses, URLs, \`*\`, and wildcards of a public suffix such as \`*.com\` are refused.
 
+Rules of \`commands\` are compared with every command that a shell text may run; [approvals.md](approvals.md) says how.
+
 Every rule has an id, \`user/workspace.readonly[0]\`, which denials, the log and \`policy explain\` name. \`policy show\`
 prints the policy in force with the rule behind each value, \`policy check FILE\` looks at a file,
-\`policy explain path|host|tool|effect VALUE\` says what is decided of one thing.
+\`policy explain path|host|command|tool|effect VALUE\` says what is decided of one thing.
 `;

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { personAt } from "../../../src/cli/approval-prompt.ts";
-import { parseAnswer, questionLines, showBlanks } from "../../../src/cli/approval-question.ts";
+import { answerPrompt, parseAnswer, questionLines, showBlanks } from "../../../src/cli/approval-question.ts";
 import { NO_PAINT } from "../../../src/cli/paint.ts";
 import { Printer } from "../../../src/cli/printer.ts";
 import { Screen } from "../../../src/cli/screen.ts";
@@ -32,11 +32,37 @@ describe("the question", () => {
     ]);
   });
 
+  it("offers no `always` where it would cover nothing beyond this call", () => {
+    const unique = { ...question, grant: null };
+    expect(questionLines(unique, NO_PAINT).at(-1)).toBe(
+      'rule flag/approve; no "always": this is more than one plain command',
+    );
+    expect(answerPrompt(unique)).not.toContain("always");
+    expect(answerPrompt(question)).toContain("[a]lways");
+  });
+
+  it("says how many lines there are where some may scroll away, and cuts none", () => {
+    const long = {
+      ...question,
+      args: { command: Array.from({ length: 300 }, (_, line) => `echo ${line}`).join("\n") },
+    };
+    const lines = questionLines(long, NO_PAINT);
+    expect([lines[1], lines.length]).toEqual(["  command (300 lines):", 303]);
+  });
+
+  it("L-14 shows what is invisible: controls, directions, zero width, fillers", () => {
+    const hidden = "a\u001b[8m\u202eb\u200bc\u3164d\u{e0041}e\rf\u0000";
+    const [, shown] = questionLines({ ...question, args: { command: hidden } }, NO_PAINT);
+    expect(shown).toBe("  command: a\\x1b[8m\\u202eb\\u200bc\\u3164d\\u{e0041}e\\x0df\\x00");
+  });
+
   it("marks long blanks, so that nothing is pushed off the screen", () => {
     expect(showBlanks(`ls${" ".repeat(120)}; rm -rf x`)).toBe("ls␣×120; rm -rf x");
     expect(showBlanks(`a${"\u3000".repeat(20)}b`)).toBe("a␣×20b");
     expect(showBlanks(`a${"\t".repeat(30)}b`)).toBe("a⇥×30b");
     expect(showBlanks(`a${"\n".repeat(60)}b`)).toBe("a\n(59 empty lines)\nb");
+    expect(showBlanks(`a${" \t".repeat(30)}b`)).toBe("a␣×60b");
+    expect(showBlanks(`a${"\n  \t".repeat(60)}\nb`)).toBe("a\n(60 empty lines)\nb");
     expect(showBlanks("a    b\n\nc")).toBe("a    b\n\nc");
   });
 });

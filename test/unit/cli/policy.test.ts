@@ -39,6 +39,15 @@ describe("`policy show`", () => {
     });
     expect([shown.policy.network.allow, shown.dropped]).toEqual([[], []]);
   });
+
+  it("prints the rules of commands", async () => {
+    const io = await withProject("commands: [{ match: git push, decision: deny }, { match: ls, decision: allow }]");
+    await mkdir(join(io.cwd, "home"));
+    await writeFile(join(io.cwd, "home/policy.yaml"), "version: 1\napproval: { exec: ask }\n");
+    expect(await policy(io, "show", ...IN_REPO)).toBe(0);
+    expect(io.stdout.text).toMatch(/commands +deny git push +project\/commands\[0\]/);
+    expect(io.stdout.text).toContain("dropped project/commands[1] (ls)");
+  });
 });
 
 describe("`policy check`", () => {
@@ -65,11 +74,17 @@ describe("`policy explain`", () => {
     ["tool", "bash", "ask: project/approval.exec", 0],
     ["effect", "write", "allow: built-in/approval.write", 0],
     ["host", "example.com:80", "deny: built-in/network.allow", 0],
+    ["command", "cd x && git -C y push", "ask: project/commands[0] (", 0],
+    ["command", "sudo npm publish", "deny: project/commands[1] (", 0],
+    ["command", "ls", "ask: project/approval.exec", 0],
+    ["command", " ", "The command is empty", 2],
     ["tool", "bsah", "Did you mean `bash`?", 2],
     ["pth", "x", "`path`", 2],
     ["host", "http://x", "is a URL", 2],
   ])("of %s %s is %s", async (kind, value, says, code) => {
-    const io = await withProject("workspace: { readonly: [infra] }\ntools: { deny: [grep] }\napproval: { exec: ask }");
+    const io = await withProject(
+      "workspace: { readonly: [infra] }\ntools: { deny: [grep] }\napproval: { exec: ask }\ncommands: [{ match: git push, decision: ask }, { match: npm publish, decision: deny }]",
+    );
     expect(await policy(io, "explain", kind, value, ...IN_REPO)).toBe(code);
     expect(io.stdout.text + io.stderr.text).toContain(says);
   });

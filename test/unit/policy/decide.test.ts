@@ -48,21 +48,36 @@ describe("the decision on a call", () => {
 describe("what `always` covers", () => {
   it.each([
     ["git push origin main", "commands that begin with `git push`"],
-    ["ls -la", "commands that begin with `ls`"],
-    ["git push; rm -rf /", "exactly this command"],
-    ["git push && x", "exactly this command"],
-    ["echo $(id)", "exactly this command"],
-    ["echo `id`", "exactly this command"],
-    ["cat < /etc/passwd", "exactly this command"],
-    ["git push\nrm x", "exactly this command"],
-    ["A=1 git push", "exactly this command"],
+    ["npm run build -- --x 'a b'", "commands that begin with `npm run`"],
+    ["./run.sh all", "commands that begin with `./run.sh all`"],
+    ["make", "exactly this command"],
+    ["rm -rf build", "exactly this command"],
+    ["python -c 'print(1)'", "exactly this command"],
     ["echo 'a b'", "exactly this command"],
-  ])("%j: %s", (command, grant) => {
-    expect(grantFor("bash", [exec(command)]).words).toBe(grant);
+    ["git push; rm -rf /", undefined],
+    ["git push && x", undefined],
+    ["echo $(id)", undefined],
+    ["echo `id`", undefined],
+    ["cat < /etc/passwd", undefined],
+    ["git push > log", undefined],
+    ["git push\nrm x", undefined],
+    ["A=1 git push", undefined],
+    ["git push $x", undefined],
+    ["sudo git push", undefined],
+    ["(", undefined],
+  ])("%j: %s", (command, words) => {
+    expect(grantFor("bash", [exec(command)])?.words).toBe(words);
   });
 
-  it("differs between two commands that share no first words", () => {
-    expect(grantFor("bash", [exec("git push")]).key).not.toBe(grantFor("bash", [exec("git pull")]).key);
-    expect(grantFor("bash", [exec("git push a")]).key).toBe(grantFor("bash", [exec("git push b")]).key);
+  it("is the same for commands that share program and subcommand, and for no others", () => {
+    const keyOf = (command: string) => grantFor("bash", [exec(command)])?.key;
+    expect(keyOf("git  push b")).toBe(keyOf('git "push" a'));
+    expect(keyOf("ls -la")).toBe(keyOf("ls  '-la'"));
+    const others = ["git push", "git pull", "git", "git -C x push", "/tmp/git push", "ls -la", "ls -la /", "ls"];
+    expect(new Set(others.map(keyOf)).size).toBe(others.length);
+  });
+
+  it("is a tool as a whole for what is no command", () => {
+    expect(grantFor("write", [{ kind: "write", path: "a" }])?.words).toBe("every `write` call");
   });
 });

@@ -140,6 +140,23 @@ describe("the effective policy", () => {
       ["user/sandbox.runtime", "organisation/sandbox.runtime"],
     ]);
   });
+  it("decides of a command what the strictest of all decides, so that no exception reaches another layer's question", () => {
+    holds(
+      fc.property(layers, (all) => {
+        const { bounds: result } = effectivePolicy(all);
+        const words = [all.user, all.isProjectTrusted ? all.project : NO_OPINION, all.flags].reduce(
+          over,
+          BUILT_IN_LAYER,
+        );
+        const each = [all.organisation, words, all.project].map((one) => decisions(boundsOf(one)));
+        for (const [name, value] of decisions(result)) {
+          if (!name.startsWith("command ")) continue;
+          expect([name, value]).toEqual([name, Math.max(...each.map((one) => one.get(name) ?? 0))]);
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+  }, 60_000);
 
   it("reports every request of a project that the person's ceiling does not grant, and no other", () => {
     holds(

@@ -115,6 +115,11 @@ describe("a policy file that cannot be meant", () => {
     ["a network", "network: { allow: ['10.0.0.0/8'] }", "is an address"],
     ["an unknown key of a host", "network: { allow: [{ host: a.example, prots: [1] }] }", "did you mean `ports`?"],
     ["an unknown registry", "network: { allow: [{ registry: nmp }] }", "expected `npm` or"],
+    ["a command of nothing", "commands: [{ match: ' ', decision: ask }]", "is empty; expected the first words"],
+    ["two commands", "commands: [{ match: git push; ls, decision: ask }]", "is more than words"],
+    ["a quote in a command", `commands: [{ match: 'git "push"', decision: ask }]`, "is more than words"],
+    ["a pattern in a command", "commands: [{ match: git *, decision: ask }]", "is more than words"],
+    ["a variable before a command", "commands: [{ match: A=1 git, decision: ask }]", "begins with a variable"],
     ["a variable that is no name", "env: { set: { 'a b': x } }", "no name of a variable"],
   ])("%s is an error that says what and where", async (_, rules, says) => {
     expect(await problem(rules)).toContain(says);
@@ -169,7 +174,6 @@ describe("what nothing enforces yet", () => {
     ["limits.usd", "limits: { usd: 1 }"],
     ["limits.same_error", "limits: { same_error: 5 }"],
     ["network.forward", "network: { forward: [{ listen: 1, to: 'x:1' }] }"],
-    ["commands", "commands: [{ match: git push, decision: ask }]"],
     ["network.allow", "network: { allow: [a.example] }"],
     ["network.ask", "network: { ask: [a.example] }"],
     ["network.deny", "network: { deny: [a.example] }"],
@@ -185,7 +189,7 @@ describe("what nothing enforces yet", () => {
 
   it("is not found in what asks for nothing or for what is the case", async () => {
     const rules =
-      "network: { allow: [], ask: null, deny: [], forward: [] }\ncommands: []\nworkspace: { mode: bind, git: readonly, cache: false, hidden: [], readonly: [a], writable: [.] }";
+      "network: { allow: [], ask: null, deny: [], forward: [] }\ncommands: [{ match: git push, decision: ask }]\nworkspace: { mode: bind, git: readonly, cache: false, hidden: [], readonly: [a], writable: [.] }";
     expect(unenforcedIn((await parse(`version: 1\n${rules}`)).opinions)).toEqual([]);
   });
 });
