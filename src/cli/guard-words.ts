@@ -23,9 +23,16 @@ const KIND_WORDS: Record<Quarantined["kind"], (path: string) => string> = {
 export function mountWords(event: "remounted" | "links_protected", detail: JsonObject): string[] {
   const list = (key: string): string => clip(wordsIn(detail, key).join(", "), 1000);
   if (event === "links_protected") {
-    const incomplete = detail["complete"] === false ? "; the workspace has too many files to look at all of them" : "";
+    const folders = list("folders");
     return [
-      `read-only, as files there are hard links to files outside: ${list("folders")} (\`workspace.hardlinks: allow\` opens them)${incomplete}`,
+      ...(folders === ""
+        ? []
+        : [
+            `read-only, as files there are hard links to files outside: ${folders} (\`workspace.hardlinks: allow\` opens them)`,
+          ]),
+      ...(detail["complete"] === false
+        ? ["the workspace has too many files to look at all of them for hard links to files outside"]
+        : []),
     ];
   }
   return [

@@ -126,13 +126,13 @@ class DockerSandbox implements Sandbox {
     const { connection } = this.#box;
     try {
       const { folders, files, skipped, complete } = await connection.scanLinks();
-      if (folders.length === 0) return;
+      if (folders.length === 0 && complete) return;
       this.#linked = folders;
       // One that broke meanwhile is brought back with these folders protected.
       if (!connection.isOpen) return void (await this.#recover(connection, await connection.closed));
-      await this.#startAgain();
+      if (folders.length > 0) await this.#startAgain();
       await this.#emit("links_protected", { folders, files, skipped, complete });
-      this.#notes.push(linkWords(folders, complete));
+      if (folders.length > 0) this.#notes.push(linkWords(folders));
     } catch (error) {
       if (!connection.isOpen && this.#box.connection === connection)
         await this.#recover(connection, toGloveboxError(error));
@@ -223,9 +223,8 @@ export function resultOf({ truncated, denial, ...outcome }: Outcome): ToolResult
   return { ...outcome, ...(truncated && { truncated }), ...(denial && { denial }), ...(reason && { reason }) };
 }
 
-function linkWords(folders: readonly string[], complete: boolean): string {
-  const rest = complete ? "" : "; the workspace has too many files to look at all of them";
-  return `Read-only from now on, since files there are hard links to files outside the workspace: ${folders.map(visibleLine).join(", ")}${rest}. To change one, copy it elsewhere in the workspace; a person can open them by \`workspace.hardlinks: allow\` in their policy. Shell state and /tmp are as at the start`;
+function linkWords(folders: readonly string[]): string {
+  return `Read-only from now on, since files there are hard links to files outside the workspace: ${folders.map(visibleLine).join(", ")}. To change one, copy it elsewhere in the workspace; a person can open them by \`workspace.hardlinks: allow\` in their policy. Shell state and /tmp are as at the start`;
 }
 
 function remountWords(paths: readonly string[], wasRunning: boolean): string {
