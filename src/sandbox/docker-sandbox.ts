@@ -136,7 +136,10 @@ class DockerSandbox implements Sandbox {
     } catch (error) {
       if (!connection.isOpen && this.#box.connection === connection)
         await this.#recover(connection, toGloveboxError(error));
-      else this.#fail(lost("Files with names outside the workspace could not be protected", error));
+      if (this.#failure || this.#closing !== undefined) return;
+      // What came in the place of one that broke has not been looked through.
+      if (this.#box.connection !== connection) return this.#protectLinks();
+      this.#fail(lost("Files with names outside the workspace could not be protected", error));
     }
   }
 

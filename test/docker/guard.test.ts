@@ -6,7 +6,7 @@ import type { QuarantineItem } from "../../src/core/quarantine.ts";
 import { BUILT_IN_POLICY } from "../../src/policy/policy.ts";
 import type { SandboxRequest } from "../../src/session/provider.ts";
 import { lookForAppeared } from "../../src/workspace/appeared.ts";
-import { openSandbox, Place } from "../support/engine.ts";
+import { connect, openSandbox, Place } from "../support/engine.ts";
 import { call, words } from "../support/sandbox-contract.ts";
 
 async function placeWith(files: Record<string, string>): Promise<Place> {
@@ -78,6 +78,18 @@ describe("a file with a name outside the workspace", () => {
       ...["started", "selftest", "started", "selftest", "links_protected"],
     ]);
     expect(await hashOf(store)).toBe(before);
+  });
+
+  it("FS-54 is not written after the container died before it was looked for", async () => {
+    const { place, store } = await placeWithStore();
+    await using _ = place;
+    const engine = await connect();
+    await using opened = await openSandbox(place.root);
+    await engine.docker.getContainer(opened.sandbox.facts.containerId).kill();
+    const written = await call(opened.sandbox, "bash", { command: WRITE });
+    expect(words(written)).toContain("Read-only file system");
+    expect(await readFile(store, "utf8")).toBe("of the store\n");
+    expect(opened.events.map(({ event }) => event)).toContain("lost");
   });
 
   it("FS-54 is written where that is allowed", async () => {
