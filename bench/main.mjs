@@ -3,6 +3,7 @@ import { calls } from "./calls.mjs";
 import { ending } from "./ending.mjs";
 import { firstRequest } from "./first-request.mjs";
 import { flood } from "./flood.mjs";
+import { guarding } from "./guarding.mjs";
 import { createPlace } from "./place.mjs";
 import { policies } from "./policies.mjs";
 import { runs } from "./runs.mjs";
@@ -10,7 +11,7 @@ import { verdicts } from "./verdicts.mjs";
 import { version } from "./version.mjs";
 
 /** The flood first: memory that other parts have used would hide growth. */
-const PARTS = { flood, version, firstRequest, verdicts, runs, calls, policies, ending };
+const PARTS = { flood, version, firstRequest, verdicts, runs, calls, policies, guarding, ending };
 
 /** Every row of the table, one after the other on an otherwise quiet machine. */
 export async function main() {

@@ -48,8 +48,14 @@ export async function scriptedRun({ folder, workspace }, items) {
   return result;
 }
 
-/** An open sandbox without a session, with more read-only paths if they are given. */
-export async function openSandbox({ workspace, surroundings }, { readonly = [], onOpened } = {}) {
+/**
+ * An open sandbox without a session, with more read-only paths if they are given. Files with names outside are looked for
+ * when `protectLinks` says so.
+ */
+export async function openSandbox(
+  { workspace, surroundings },
+  { readonly = [], onOpened, protectLinks = "before_writing" } = {},
+) {
   const modules = [
     "policy/policy.js",
     "session/docker-provider.js",
@@ -59,6 +65,7 @@ export async function openSandbox({ workspace, surroundings }, { readonly = [], 
   const [{ BUILT_IN_POLICY }, { dockerProvider }, { planMounts }, { openWorkspace }] = await Promise.all(
     modules.map(fromDist),
   );
+  const { withoutSession } = await fromDist("session/guarding.js");
   const { uuidv7 } = await fromDist("core/ids.js");
   const { env, userHome, packageRoot, home } = surroundings;
   const { VERSION } = await fromDist("core/version.js");
@@ -68,12 +75,15 @@ export async function openSandbox({ workspace, surroundings }, { readonly = [], 
     ...{ onProgress: () => undefined, onReaped: () => undefined, onOpened },
   });
   const opened = await openWorkspace(workspace, { userHome, gloveboxHome: home.root });
+  const plan = await planMounts(opened.root, {
+    ...BUILT_IN_POLICY,
+    readonly: [...BUILT_IN_POLICY.readonly, ...readonly],
+  });
   return provide({
+    ...withoutSession({ root: opened.root, plan, hardlinks: BUILT_IN_POLICY.hardlinks }),
+    protectLinks,
     ...{ sessionId: uuidv7(), workspaceId: "bench", workspace: opened, limits: BUILT_IN_POLICY.limits },
-    plan: await planMounts(opened.root, {
-      ...BUILT_IN_POLICY,
-      readonly: [...BUILT_IN_POLICY.readonly, ...readonly],
-    }),
+    plan,
     secretHashes: [],
     emit: () => Promise.resolve(),
     signal: new AbortController().signal,

@@ -26,6 +26,7 @@ const result = await runPrompt(
     },
     onProgress: (words) => console.error(words),
     onReaped: () => undefined,
+    onRecovered: () => undefined,
     signal: stop.signal,
     urgent: stop.signal,
   },

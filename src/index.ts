@@ -14,6 +14,7 @@
  *     onEvent: (event) => console.error(event.type),
  *     onProgress: (words) => console.error(words),
  *     onReaped: () => undefined,
+ *     onRecovered: () => undefined,
  *     signal: stop.signal,
  *     urgent: stop.signal,
  *   },
@@ -32,6 +33,7 @@ export type { ModelClient } from "./model/model-client.ts";
 export type { Policy, PolicyLimits } from "./policy/policy.ts";
 export type { Reaped } from "./sandbox/reaper.ts";
 export type { Sandbox, SandboxEvent, SandboxFacts } from "./sandbox/sandbox.ts";
+export { type ApplyOptions, bringBack, itemAt, type KeptBySession, keptBy } from "./session/apply.ts";
 export { type Examination, examine, type Finding } from "./session/doctor.ts";
 export {
   type EventLine,
@@ -44,6 +46,7 @@ export { findSession, type ListedSession, listSessions } from "./session/history
 export { type Home, homeOf } from "./session/home.ts";
 export { buildImages, collectGarbage } from "./session/maintenance.ts";
 export type { SandboxProvider, SandboxRequest } from "./session/provider.ts";
+export type { Recovered } from "./session/recover.ts";
 export { RunResult } from "./session/result.ts";
 export { failedResult, type RunOnceOptions, runOnce } from "./session/run-once.ts";
 export { type RunSettings, runPrompt } from "./session/run-prompt.ts";

@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 
 /** A folder of `src`: what it may import, values and types, and which npm packages are its own. */
-type Room = { layer: number; imports: string[]; types?: string[]; packages: string[]; nodeOnly?: true };
+type Room = { layer: number; imports: string[]; types?: string[]; packages: string[] };
 
 /** The map of `docs/architecture.md`, executable. A new folder or package is a deliberate change here. */
 const ROOMS: Record<string, Room> = {
@@ -11,7 +11,7 @@ const ROOMS: Record<string, Room> = {
   protocol: { layer: 1, imports: ["core"], packages: ["zod"] },
   tools: { layer: 1, imports: ["core"], packages: ["zod"] },
   policy: { layer: 1, imports: ["core"], packages: ["zod", "yaml", "tldts"] },
-  toolhost: { layer: 2, imports: ["core", "protocol", "tools"], packages: [], nodeOnly: true },
+  toolhost: { layer: 2, imports: ["core", "protocol", "tools"], packages: ["tar-stream"] },
   gate: { layer: 2, imports: ["core", "policy"], packages: [] },
   egress: { layer: 2, imports: ["core", "policy", "protocol"], packages: [] },
   model: { layer: 2, imports: ["core"], packages: ["openai", "@anthropic-ai/sdk", "zod", "yaml"] },
@@ -21,7 +21,7 @@ const ROOMS: Record<string, Room> = {
   session: {
     layer: 4,
     imports: ["core", "protocol", "tools", "policy", "gate", "egress", "model", "workspace", "sandbox", "agent"],
-    packages: ["zod", "yaml", "execa"],
+    packages: ["zod", "yaml", "execa", "tar-stream"],
   },
   batch: { layer: 5, imports: ["core", "session"], packages: ["zod", "yaml"] },
   cli: {

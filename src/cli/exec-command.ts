@@ -2,6 +2,7 @@ import { GloveboxError } from "../core/errors.ts";
 import type { Terminal } from "../sandbox/attach.ts";
 import { execInSandbox } from "../session/exec.ts";
 import { surroundingsOf } from "../session/surroundings.ts";
+import { mountWords } from "./guard-words.ts";
 import type { Io } from "./io.ts";
 import { watched } from "./watch.ts";
 
@@ -32,7 +33,11 @@ export function execCommand(command: readonly string[], flags: ExecFlags, io: Io
           terminal: isInteractive ? terminalOf(io) : undefined,
           onProgress: (words) => view.progress(words),
           onReaped: (reaped) => view.reaped(reaped),
+          onRecovered: (recovered) => view.recovered(recovered),
           onPolicy: (facts) => view.policy(facts),
+          onMounts: (event, detail) => {
+            for (const words of mountWords(event, detail)) screen.line(`! ${words}`);
+          },
           onReady: (facts) => {
             screen.end();
             view.weaknesses(facts);

@@ -54,6 +54,7 @@ function createProgram(state: State): Command {
   addRun(program, state);
   addExec(program, state);
   addSessions(program, state);
+  addApply(program, state);
   addPolicyCommands(group(program, "policy", "what a session may do, and by which rule", state), {
     io,
     quieten: (command) => quieten(command, state),
@@ -160,6 +161,21 @@ function addSessions(program: Command, state: State): void {
     .action(async (id: string, flags) => {
       const { showCommand } = await import("./sessions-command.ts");
       state.exitCode = await showCommand(id, flags, state.io);
+    });
+}
+
+function addApply(program: Command, state: State): void {
+  quieten(program.command("apply"), state)
+    .description("bring back what a session moved out of its workspace")
+    .argument("<id>", "its id, the beginning of it, or `latest`")
+    .argument("[path]", "the path to show and, on a yes, to bring back; nothing: list what there is")
+    .option("--yes", "bring it back without asking")
+    .option("--sha256 <hex>", "which one, where there are several of one path")
+    .option("--no-build", "do not build missing images")
+    .option("--json", "the list as one object")
+    .action(async (id: string, path: string | undefined, flags) => {
+      const { applyCommand } = await import("./apply-command.ts");
+      state.exitCode = await applyCommand([id, path], flags, state.io);
     });
 }
 

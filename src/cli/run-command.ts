@@ -100,6 +100,7 @@ class Run {
         onEvent: (event) => this.#onEvent(event),
         onProgress: (text) => this.#view.progress(text),
         onReaped: (reaped) => this.#view.reaped(reaped),
+        onRecovered: (recovered) => this.#view.recovered(recovered),
         signal: this.#interruption.signal,
         urgent: this.#interruption.urgent,
       },
@@ -159,7 +160,10 @@ class Run {
   }
 }
 
-type Chosen = Omit<RunSettings, "prompt" | "person" | "onEvent" | "onProgress" | "onReaped" | "signal" | "urgent">;
+type Chosen = Omit<
+  RunSettings,
+  "prompt" | "person" | "onEvent" | "onProgress" | "onReaped" | "onRecovered" | "signal" | "urgent"
+>;
 
 const TURNS = { min: 1, max: 100_000, whole: true };
 const SECONDS = { min: 0.1, max: 2_000_000, whole: false };

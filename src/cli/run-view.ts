@@ -7,6 +7,8 @@ import { droppedWords } from "../policy/dropped.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
 import type { SandboxFacts } from "../sandbox/sandbox.ts";
 import type { PolicyFacts } from "../session/policy.ts";
+import type { Recovered } from "../session/recover.ts";
+import { mountWords, quarantineWords } from "./guard-words.ts";
 import type { Paint } from "./paint.ts";
 import type { Screen } from "./screen.ts";
 import { mainArgument, toolRow } from "./tool-row.ts";
@@ -50,6 +52,16 @@ export class RunView {
     for (const problem of problems) this.#note(`could not remove ${visibleLine(problem)}`);
   }
 
+  /** What a session that died had left in a workspace. */
+  recovered({ moved, problems }: Recovered): void {
+    for (const item of moved) {
+      const command = `glovebox apply ${visibleLine(item.session)} ${visibleLine(item.path)}`;
+      this.#note(`session ${visibleLine(item.session)} died: ${quarantineWords(item)}; \`${command}\` brings it back`);
+    }
+    for (const problem of problems)
+      this.#note(`could not look everywhere for what must not be there: ${visibleLine(problem)}`);
+  }
+
   /** What a policy asked for and did not get is never silent. */
   policy({ dropped, warnings }: Pick<PolicyFacts, "dropped" | "warnings">): void {
     for (const item of dropped) this.#note(`policy: dropped ${visibleLine(droppedWords(item))}`);
@@ -89,6 +101,8 @@ export class RunView {
         return screen.rename(visibleLine(event.text));
       case "policy":
         return this.policy(event);
+      case "quarantine":
+        return this.#note(quarantineWords(event));
       case "run_end":
         return screen.end();
       case "system":
@@ -153,6 +167,10 @@ export class RunView {
         return this.#note(`the sandbox was lost: its container ${visibleLine(String(facts["container"]))}`);
       case "toolhost_restarted":
         return this.#note("the tool host was lost and has been started again");
+      case "remounted":
+      case "links_protected":
+        for (const words of mountWords(event, facts)) this.#note(words);
+        return;
       case "selftest":
       case "ended":
         return;

@@ -1,7 +1,9 @@
+import { isJsonObject } from "../core/json.ts";
 import { type ToolCallPart, textOf, toolCallsOf } from "../core/messages.ts";
 import { clip } from "../core/truncate.ts";
 import { visible, visibleLine } from "../core/visible.ts";
 import type { EventLine, HistoryItem, SessionSummary } from "../session/history.ts";
+import { mountWords, quarantineWords } from "./guard-words.ts";
 import type { Paint } from "./paint.ts";
 import { toolRow } from "./tool-row.ts";
 import { countWords, timeWords } from "./words.ts";
@@ -62,6 +64,8 @@ export class Transcript {
         return [this.#note(`request failed: ${visibleLine(event.error.message)}`)];
       case "sandbox":
         return this.#sandbox(event);
+      case "quarantine":
+        return [this.#note(quarantineWords(event))];
       case "run_end":
         return ["", ...runEndLines(event, paint)];
       case "system":
@@ -105,6 +109,9 @@ export class Transcript {
       case "lost":
       case "toolhost_restarted":
         return [this.#note(`sandbox ${event.replace("_", " ")}: ${visibleLine(clip(JSON.stringify(detail), 300))}`)];
+      case "remounted":
+      case "links_protected":
+        return mountWords(event, isJsonObject(detail) ? detail : {}).map((words) => this.#note(words));
       case "selftest":
       case "ended":
         return [];

@@ -10,8 +10,8 @@ export function durationWords(ms: number): string {
 }
 
 /** `1 turn`, `2 turns`. */
-export function countWords(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+export function countWords(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : plural}`;
 }
 
 /** `812 B`, `142.0 MB`; powers of 1024. */

@@ -2,6 +2,7 @@ import type { EffectKind } from "./effects.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Json } from "./json.ts";
 import type { AssistantPart, ResultPart, StopReason, Usage } from "./messages.ts";
+import type { Quarantined } from "./quarantine.ts";
 import type { Denial, SyntheticReason, ToolDetails, ToolStatus } from "./tool-result.ts";
 
 /**
@@ -80,12 +81,13 @@ export type SessionRecord =
   | { type: "usage"; cause: "response"; usage: Usage; reported_usd: number | null }
   | {
       type: "sandbox";
-      event: "started" | "selftest" | "toolhost_restarted" | "lost" | "ended";
+      event: "started" | "selftest" | "toolhost_restarted" | "remounted" | "links_protected" | "lost" | "ended";
       container_id: string;
       image: string;
       image_digest: string;
       detail: Json;
     }
+  | ({ type: "quarantine" } & Quarantined)
   | {
       type: "policy";
       hash: string;

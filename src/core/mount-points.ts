@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 
-/** A line of mountinfo: where, and with which options of the mount itself (`ro,nosuid`). */
-export type MountPoint = { path: string; options: string; readOnly: boolean };
+/** A line of mountinfo: which mount, where, and with which options of the mount itself (`ro,nosuid`). */
+export type MountPoint = { id: string; path: string; options: string; readOnly: boolean };
 
 export async function readMounts(): Promise<MountPoint[]> {
   return parseMounts(await readFile("/proc/self/mountinfo", "utf8"));
@@ -10,9 +10,9 @@ export async function readMounts(): Promise<MountPoint[]> {
 /** Parses `/proc/PID/mountinfo` (proc(5)); later lines lie over earlier ones at the same path. */
 export function parseMounts(text: string): MountPoint[] {
   return text.split("\n").flatMap((line) => {
-    const [, , , , path, options] = line.split(" ");
+    const [id = "", , , , path, options] = line.split(" ");
     if (path === undefined || options === undefined) return [];
-    return [{ path: unescapeOctal(path), options, readOnly: options.split(",").includes("ro") }];
+    return [{ id, path: unescapeOctal(path), options, readOnly: options.split(",").includes("ro") }];
   });
 }
 

@@ -35,6 +35,7 @@ export const BUILT_IN_LAYER: Layer = {
     "approval.net": said("approval.net", "allow"),
     "workspace.mode": said("workspace.mode", "bind"),
     "workspace.git": said("workspace.git", "readonly"),
+    "workspace.hardlinks": said("workspace.hardlinks", "protect"),
     "sandbox.ptrace": said("sandbox.ptrace", "false"),
     "workspace.cache": said("workspace.cache", "false"),
   },

@@ -33,6 +33,8 @@ export type Policy = {
   writable: RuledList<string>;
   /** Workspace-relative paths and patterns that cannot be changed; wins over `writable`. */
   readonly: readonly Ruled<string>[];
+  /** Whether files with names outside the workspace are read-only, and who says so. */
+  hardlinks: Ruled<"protect" | "allow">;
   /** The same for what cannot be seen either; wins over `readonly`. */
   hidden: readonly Ruled<string>[];
   /** Tools that never run. */
@@ -78,6 +80,7 @@ export function policyOf({ numbers, choices, lists }: Omit<Bounds, "hosts">, { i
     },
     writable: required(lists["workspace.writable"]),
     ...protectionsOf({ lists, choices }),
+    hardlinks: required(choices["workspace.hardlinks"]) as Policy["hardlinks"],
     deniedTools: required(lists["tools.deny"]).items,
     image: image.value,
     sandbox: { ptrace: required(choices["sandbox.ptrace"]).value === "true", runtime },

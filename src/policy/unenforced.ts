@@ -7,7 +7,6 @@ export type Unenforced = { key: string; rule: string };
 const CHOICES: Partial<Record<ChoiceName, readonly string[]>> = {
   "workspace.mode": ["copy"],
   "workspace.git": ["private"],
-  "workspace.hardlinks": ["protect", "allow"],
   "workspace.cache": ["true"],
 };
 const NUMBERS: readonly NumberName[] = [

@@ -30,6 +30,12 @@ export const Hello = z.strictObject({
   readonly: z.array(ruledPath),
   /** The same for paths that are covered. */
   hidden: z.array(ruledPath),
+  /** For the command line that brings back what was moved out of the workspace. */
+  session: z.string(),
+  /** Absolute paths of the mounts of the workspace, itself included; one that goes away was replaced on the host. */
+  mounts: z.array(z.string()),
+  /** Workspace-relative paths and patterns at which nothing may appear: moved out after the call, or after the run. */
+  guarded: z.array(z.strictObject({ path: z.string(), rule: z.string(), until: z.enum(["call", "end"]) })),
   /** The most bytes a command may leave in its output file. */
   maxOutputFileBytes: z.int().min(0),
   /** Seconds without any frame after which the tool host ends itself. */
@@ -66,7 +72,30 @@ export const SelfTest = z.strictObject({ type: z.literal("self_test"), id, expec
 /** Ends every process of the session and then the tool host. */
 export const Shutdown = z.strictObject({ type: z.literal("shutdown") });
 
-export const ToToolHost = z.discriminatedUnion("type", [Hello, Call, Cancel, SelfTest, Shutdown]);
+/** Asks for the files of the workspace that have names outside it. */
+export const ScanLinks = z.strictObject({ type: z.literal("scan_links"), id });
+/** Packs, hands over and removes what is at these paths, with nothing else running. */
+export const Sweep = z.strictObject({
+  type: z.literal("sweep"),
+  id,
+  paths: z.array(z.strictObject({ path: z.string(), rule: z.string(), kind: z.enum(["appeared", "git"]) })),
+});
+/** Unpacks the tar archive on `stream`, all of it at or below `path`, where nothing is yet. */
+export const Restore = z.strictObject({ type: z.literal("restore"), id, path: z.string(), stream: z.int().min(1) });
+/** The answer to `quarantine`: stored for good, or why not. */
+export const Kept = z.strictObject({ type: z.literal("kept"), id, problem: z.string().optional() });
+
+export const ToToolHost = z.discriminatedUnion("type", [
+  Hello,
+  Call,
+  Cancel,
+  SelfTest,
+  ScanLinks,
+  Sweep,
+  Restore,
+  Kept,
+  Shutdown,
+]);
 export type ToToolHost = z.infer<typeof ToToolHost>;
 export type Hello = z.infer<typeof Hello>;
 
@@ -119,9 +148,55 @@ export const Ready = z.strictObject({ type: z.literal("ready"), protocol: z.int(
 export const Output = z.strictObject({ type: z.literal("output"), id, stream: z.int().min(1) });
 export const Result = z.strictObject({ type: z.literal("result"), id, outcome: Outcome });
 export const SelfTested = z.strictObject({ type: z.literal("self_tested"), id, controls: z.array(Control) });
+/** `folders`: what to protect; `skipped` of the `entries` could not be looked at; not `complete` when there are too many. */
+export const Links = z.strictObject({
+  type: z.literal("links"),
+  id,
+  folders: z.array(z.string()),
+  files: count,
+  skipped: count,
+  complete: z.boolean(),
+});
+export type Links = z.infer<typeof Links>;
+/** Announces a tar archive on `stream`; it is stored, and said to be, before the tool host goes on. */
+export const Quarantine = z.strictObject({
+  type: z.literal("quarantine"),
+  id,
+  stream: z.int().min(1),
+  item: z.strictObject({
+    path: z.string().max(4096),
+    rule: z.string().max(1000),
+    kind: z.enum(["appeared", "git", "before", "after"]),
+    entries: count,
+    cut: z.array(z.string().max(1000)).max(20),
+  }),
+});
+/** What could not be moved out, and why. */
+export const Swept = z.strictObject({ type: z.literal("swept"), id, problems: z.array(z.string()) });
+export const Restored = z.strictObject({ type: z.literal("restored"), id, problem: z.string().optional() });
+/** Every process stands still: mounts of the workspace are gone. No call begins any more; `running` had begun. */
+export const MountsChanged = z.strictObject({
+  type: z.literal("mounts_changed"),
+  paths: z.array(z.string()),
+  /** What was not kept of them, in words. */
+  notes: z.array(z.string()),
+  running: z.array(id),
+});
+export type MountsChanged = z.infer<typeof MountsChanged>;
 /** The last word of a tool host: how many processes of the session were left after the kill. */
 export const Bye = z.strictObject({ type: z.literal("bye"), left: z.int() });
 
-export const ToController = z.discriminatedUnion("type", [Ready, Output, Result, SelfTested, Bye]);
+export const ToController = z.discriminatedUnion("type", [
+  Ready,
+  Output,
+  Result,
+  SelfTested,
+  Links,
+  Quarantine,
+  Swept,
+  Restored,
+  MountsChanged,
+  Bye,
+]);
 export type ToController = z.infer<typeof ToController>;
 export type Ready = z.infer<typeof Ready>;

@@ -9,6 +9,7 @@ import { removeContainer } from "./engine/containers.ts";
 import type { Engine } from "./engine/engine.ts";
 import { failedControls, NOT_REPORTED } from "./expected-controls.ts";
 import { createImageVolumes, removeVolumes } from "./image-volumes.ts";
+import type { Keep } from "./sandbox.ts";
 import { ToolHostConnection } from "./tool-host-connection.ts";
 
 /** All that is decided before a container is made; pure data, the same for a replacement. */
@@ -31,6 +32,7 @@ export class Box {
   readonly #plan: BoxPlan;
   readonly #engine: Engine;
   readonly #volumes: readonly string[];
+  readonly #keep: Keep;
   connection: ToolHostConnection;
   controls: Control[] = [];
   #exec: ToolHostExec;
@@ -40,21 +42,22 @@ export class Box {
   private constructor(
     engine: Engine,
     plan: BoxPlan,
-    parts: { container: StartedContainer; exec: ToolHostExec; volumes: string[] },
+    parts: { container: StartedContainer; exec: ToolHostExec; volumes: string[]; keep: Keep },
   ) {
     this.#engine = engine;
     this.#plan = plan;
     this.#volumes = parts.volumes;
     this.container = parts.container;
     this.#exec = parts.exec;
-    this.connection = new ToolHostConnection(parts.exec);
+    this.#keep = parts.keep;
+    this.connection = new ToolHostConnection(parts.exec, parts.keep);
   }
 
   /**
    * Makes a container, starts its tool host and proves the wall; what was made is removed again when that fails.
    * @throws GloveboxError `SANDBOX_START_FAILED`, `SELFTEST_FAILED`, `SANDBOX_LOST`, `PROTOCOL`.
    */
-  static async start(engine: Engine, plan: BoxPlan): Promise<Box> {
+  static async start(engine: Engine, plan: BoxPlan, keep: Keep): Promise<Box> {
     const volumes = await createImageVolumes(engine.docker, {
       targets: plan.volumePaths,
       prefix: plan.prefix,
@@ -63,18 +66,23 @@ export class Box {
     const names = volumes.flatMap(({ volume }) => (volume === "tmpfs" ? [] : [volume]));
     try {
       const container = await startContainer(engine.docker, { ...plan.spec, imageVolumes: volumes }, plan.prefix);
-      return await Box.#enter(engine, plan, container, names);
+      return await Box.#enter(engine, plan, { container, volumes: names, keep });
     } catch (error) {
       await removeVolumes(engine.docker, names).catch(() => undefined);
       throw error;
     }
   }
 
-  static async #enter(engine: Engine, plan: BoxPlan, container: StartedContainer, volumes: string[]): Promise<Box> {
+  static async #enter(
+    engine: Engine,
+    plan: BoxPlan,
+    parts: { container: StartedContainer; volumes: string[]; keep: Keep },
+  ): Promise<Box> {
+    const { container } = parts;
     let box: Box | undefined;
     try {
       const exec = await startToolHost(container.docker, plan.spec.user);
-      box = new Box(engine, plan, { container, exec, volumes });
+      box = new Box(engine, plan, { ...parts, exec });
       await box.#greet();
       await box.#prove(plan.expect);
       return box;
@@ -101,7 +109,7 @@ export class Box {
     // One that lost its channel ends what it finds, a successor too: it is given the time to be done with that.
     const exitCode = await this.#exec.ended(LEAVE_MS);
     this.#exec = await startToolHost(this.container.docker, this.#plan.spec.user);
-    this.connection = new ToolHostConnection(this.#exec);
+    this.connection = new ToolHostConnection(this.#exec, this.#keep);
     await this.#greet({ previousPid });
     // The agent has been at work since the first proof; what it made unwritable is its own affair.
     await this.#prove({ ...this.#plan.expect, writable: [] });

@@ -1,12 +1,15 @@
 import { type GloveboxError, toGloveboxError } from "../core/errors.ts";
+import type { Appeared } from "../core/quarantine.ts";
 import { syntheticResult, type ToolResult } from "../core/tool-result.ts";
-import type { Outcome } from "../protocol/messages.ts";
+import { visibleLine } from "../core/visible.ts";
+import type { MountsChanged, Outcome } from "../protocol/messages.ts";
 import { Box, type BoxPlan } from "./box.ts";
 import { type ContainerEnd, inspectEnd } from "./container.ts";
 import { untilAnswers } from "./engine/await.ts";
 import type { Engine } from "./engine/engine.ts";
 import { isDisconnected } from "./engine/guard.ts";
-import type { CallOptions, Sandbox, SandboxCall, SandboxEvent, SandboxFacts } from "./sandbox.ts";
+import type { CallOptions, Keep, ProtectLinks, Sandbox, SandboxCall, SandboxEvent, SandboxFacts } from "./sandbox.ts";
+import { sweep, unguarded } from "./sweep.ts";
 import { lost, type ToolHostConnection } from "./tool-host-connection.ts";
 
 /** A command that keeps killing its tool host must not keep a run alive for ever. */
@@ -17,19 +20,27 @@ const ENGINE_BACK_MS = 30_000;
 export type DockerSandboxOptions = {
   engine: Engine;
   plan: BoxPlan;
-  /** Throws when what was mounted is not at its path any more: another container would get something else. */
-  checkSources: () => Promise<void>;
+  /**
+   * The plan for the mounts as they are now, with these workspace-relative paths read-only too. Called when no container
+   * of ours has the workspace mounted. @throws GloveboxError when something stands at a protected path that cannot be.
+   */
+  replan: (linked: readonly string[]) => Promise<BoxPlan>;
+  protectLinks: ProtectLinks;
+  /** What is there now that must not be; called when no container of ours has the workspace mounted. */
+  appeared: () => Promise<{ found: Appeared[]; problem: string | undefined }>;
+  keep: Keep;
   facts: Omit<SandboxFacts, "containerId" | "controls">;
   /** Awaited before the sandbox goes on. */
   emit: (event: SandboxEvent) => Promise<void>;
 };
 
-/** Opens a sandbox on a container engine. @throws as {@link Box.start}. */
+/** Opens a sandbox on a container engine. @throws as {@link Box.start}, nothing left behind. */
 export async function openDockerSandbox(options: DockerSandboxOptions): Promise<Sandbox> {
-  const box = await Box.start(options.engine, options.plan);
+  const box = await Box.start(options.engine, options.plan, options.keep);
   try {
     const sandbox = new DockerSandbox(options, box);
     await sandbox.announce();
+    if (options.protectLinks === "at_start") await sandbox.protectLinksNow();
     return sandbox;
   } catch (error) {
     await box.remove().catch(() => undefined);
@@ -41,7 +52,13 @@ class DockerSandbox implements Sandbox {
   readonly #options: DockerSandboxOptions;
   #box: Box;
   #restarts = 0;
+  #remounts = 0;
   #replaced = false;
+  /** Folders with files that have names outside, which are looked for once. */
+  #linked: readonly string[] = [];
+  #looking: Promise<void> | undefined;
+  /** For the model, with the next result. */
+  #notes: string[] = [];
   #closing: Promise<void> | undefined;
   readonly #leaving = new AbortController();
   #failure: GloveboxError | undefined;
@@ -51,6 +68,7 @@ class DockerSandbox implements Sandbox {
   constructor(options: DockerSandboxOptions, box: Box) {
     this.#options = options;
     this.#box = box;
+    this.#watch();
   }
 
   get facts(): SandboxFacts {
@@ -70,14 +88,31 @@ class DockerSandbox implements Sandbox {
 
   async call(call: SandboxCall, options: CallOptions): Promise<ToolResult> {
     await this.#recovery?.words;
+    if (!this.#failure && !call.readsOnly && this.#options.protectLinks === "before_writing") {
+      this.#looking ??= this.#protectLinks();
+      await this.#looking;
+    }
     if (this.#failure) return syntheticResult("lost", `Not run: ${this.#failure.message}.`);
     const { connection } = this.#box;
     try {
-      return resultOf(await connection.call(call, options));
+      return this.#withNotes(resultOf(await connection.call(call, options)));
     } catch (error) {
-      const words = this.#recover(connection, toGloveboxError(error));
-      return syntheticResult("lost", await Promise.race([words, interruption(options.signal)]));
+      const words = await Promise.race([
+        this.#recover(connection, toGloveboxError(error)),
+        interruption(options.signal),
+      ]);
+      if (error === connection.unbegun && this.#closing === undefined && !options.signal.aborted)
+        return this.call(call, options);
+      return syntheticResult("lost", words);
     }
+  }
+
+  /** @throws GloveboxError when that could not be done; the sandbox is closed then. */
+  async protectLinksNow(): Promise<void> {
+    await this.#protectLinks();
+    if (!this.#failure) return;
+    await this.close().catch(() => undefined);
+    throw this.#failure;
   }
 
   close(): Promise<void> {
@@ -88,8 +123,50 @@ class DockerSandbox implements Sandbox {
 
   async #end(): Promise<void> {
     await this.#recovery?.words;
+    await this.#looking;
     await this.#box.remove();
+    const { engine, plan, keep, appeared } = this.#options;
+    const { found, problem } = await appeared();
+    await sweep(engine, { plan: unguarded(plan), keep }, found);
+    if (problem) throw lost(`Not all of the workspace could be looked at for what must not be there: ${problem}`);
     await this.#emit("ended", null);
+  }
+
+  /** Mounts can change while no call waits. */
+  #watch(): void {
+    const { connection } = this.#box;
+    void connection.closed.then((cause) => connection.changed && this.#recover(connection, cause));
+  }
+
+  /** Never rejects: what goes wrong is the sandbox's failure. */
+  async #protectLinks(): Promise<void> {
+    const { connection } = this.#box;
+    try {
+      const { folders, files, skipped, complete } = await connection.scanLinks();
+      if (folders.length === 0 && complete) return;
+      this.#linked = folders;
+      // One that broke meanwhile is brought back with these folders protected.
+      if (!connection.isOpen) return void (await this.#recover(connection, await connection.closed));
+      if (folders.length > 0) await this.#startAgain();
+      await this.#emit("links_protected", { folders, files, skipped, complete });
+      if (folders.length > 0) this.#notes.push(linkWords(folders));
+    } catch (error) {
+      if (!connection.isOpen && this.#box.connection === connection)
+        await this.#recover(connection, toGloveboxError(error));
+      if (this.#failure || this.#closing !== undefined) return;
+      // What came in the place of one that broke has not been looked through.
+      if (this.#box.connection !== connection) return this.#protectLinks();
+      this.#fail(lost("Files with names outside the workspace could not be protected", error));
+    }
+  }
+
+  async #startAgain(): Promise<void> {
+    await this.#whenBack(() => this.#box.remove());
+    const { engine, replan, keep } = this.#options;
+    const plan = await replan(this.#linked);
+    this.#box = await this.#whenBack(() => Box.start(engine, plan, keep));
+    this.#watch();
+    await this.announce();
   }
 
   #recover(connection: ToolHostConnection, cause: GloveboxError): Promise<string> {
@@ -104,12 +181,23 @@ class DockerSandbox implements Sandbox {
     if (this.#closing !== undefined) return "The session is closing.";
     try {
       await this.#engineAnswers();
+      if (connection.changed) return await this.#remount(connection.changed);
       const end = await this.#whenBack(() => inspectEnd(this.#box.container.docker));
       if (!end?.running) return await this.#replaceContainer(end, cause);
       return await this.#restartToolHost(cause).catch((error: unknown) => this.#replaceIfDead(cause, error));
     } catch (error) {
       return this.#fail(lost(`The sandbox was lost (${cause.message}) and could not be brought back`, error));
     }
+  }
+
+  async #remount({ paths, notes, running }: MountsChanged): Promise<string> {
+    if (++this.#remounts > MAX_RESTARTS)
+      return this.#fail(lost(`Mounts of the workspace were detached on the host ${this.#remounts} times`));
+    await this.#startAgain();
+    await this.#emit("remounted", { paths, notes, remounts: this.#remounts });
+    const words = remountWords(paths, running.length > 0);
+    if (running.length === 0) this.#notes.push(words);
+    return words;
   }
 
   async #restartToolHost(cause: GloveboxError): Promise<string> {
@@ -131,10 +219,7 @@ class DockerSandbox implements Sandbox {
     await this.#emit("lost", { cause: cause.message, container: why });
     if (this.#replaced) return this.#fail(lost(`The container ${why} for the second time`));
     this.#replaced = true;
-    await this.#whenBack(() => this.#box.remove());
-    await this.#options.checkSources();
-    this.#box = await this.#whenBack(() => Box.start(this.#options.engine, this.#options.plan));
-    await this.announce();
+    await this.#startAgain();
     return `The sandbox stopped while this ran (its container ${why}); it may have had effects. A new sandbox was started; installed packages, /tmp, HOME and background processes are gone, workspace files are kept.`;
   }
 
@@ -156,6 +241,11 @@ class DockerSandbox implements Sandbox {
   #fail(error: GloveboxError): string {
     this.#failure = error;
     return `${error.message}. The call may have had effects; no more calls are possible.`;
+  }
+
+  #withNotes(result: ToolResult): ToolResult {
+    const notes = this.#notes.splice(0).map((text) => ({ type: "text" as const, text: `[${text}]\n` }));
+    return { ...result, content: [...notes, ...result.content] };
   }
 
   async #emit(event: SandboxEvent["event"], detail: SandboxEvent["detail"]): Promise<void> {
@@ -183,6 +273,18 @@ function interruption(signal: AbortSignal): Promise<string> {
     if (signal.aborted) resolve(words);
     signal.addEventListener("abort", () => resolve(words), { once: true });
   });
+}
+
+function linkWords(folders: readonly string[]): string {
+  return `Read-only from now on, since files there are hard links to files outside the workspace: ${folders.map(visibleLine).join(", ")}. To change one, copy it elsewhere in the workspace; a person can open them by \`workspace.hardlinks: allow\` in their policy. Shell state and /tmp are as at the start`;
+}
+
+function remountWords(paths: readonly string[], wasRunning: boolean): string {
+  const what = paths.map(visibleLine).join(", ");
+  const lostCall = wasRunning
+    ? "This call was ended; it may have had effects. "
+    : "The sandbox was started again before this call. ";
+  return `${lostCall}On the host somebody replaced what is protected (${what}), so for at most 0.2 s it could be written. It is protected again; installed packages, /tmp, HOME, shell state and background processes are gone, workspace files are kept.`;
 }
 
 function describeEnd(end: ContainerEnd | undefined): string {

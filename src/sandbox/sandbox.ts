@@ -1,10 +1,21 @@
+import type { Readable } from "node:stream";
 import type { GloveboxError } from "../core/errors.ts";
 import type { Json, JsonObject } from "../core/json.ts";
+import type { QuarantineItem } from "../core/quarantine.ts";
 import type { ToolResult } from "../core/tool-result.ts";
 import type { Control } from "../protocol/messages.ts";
 
-/** One tool call for the container. `deadlineMs` is when the controller gives up on it, beyond the tool's own limit. */
-export type SandboxCall = { tool: string; args: JsonObject; deadlineMs: number };
+/**
+ * One tool call for the container. `deadlineMs` is when the controller gives up on it, beyond the tool's own limit;
+ * `readsOnly` that it changes nothing, no when omitted.
+ */
+export type SandboxCall = { tool: string; args: JsonObject; deadlineMs: number; readsOnly?: boolean };
+
+/**
+ * Stores the tar archive of something that is moved out of the workspace, and says so in the log. Resolves when it is on
+ * the disk: it is removed from the workspace then.
+ */
+export type Keep = (item: QuarantineItem, archive: Readable) => Promise<void>;
 
 export type CallOptions = {
   /** Aborting stops the call's processes inside; the call still resolves, as `cancelled`, with what it had printed. */
@@ -12,6 +23,12 @@ export type CallOptions = {
   /** Text as it is printed, throttled, for people; parts of a flood are left out. */
   onOutput: (text: string) => void;
 };
+
+/**
+ * When a sandbox looks for files that have names outside the workspace, which a write would change too, and makes their
+ * folders read-only: never, before the first call that may write, or at the start.
+ */
+export type ProtectLinks = "never" | "before_writing" | "at_start";
 
 /** Facts of a started sandbox, for the log, the result object and `doctor`. */
 export type SandboxFacts = {
@@ -32,7 +49,7 @@ export type SandboxFacts = {
 
 /** What happens to a sandbox while a session has it; becomes a record of the log. */
 export type SandboxEvent = {
-  event: "started" | "selftest" | "toolhost_restarted" | "lost" | "ended";
+  event: "started" | "selftest" | "toolhost_restarted" | "remounted" | "links_protected" | "lost" | "ended";
   containerId: string;
   detail: Json;
 };

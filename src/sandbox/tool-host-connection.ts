@@ -1,9 +1,14 @@
 import type { Readable, Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { StringDecoder } from "node:string_decoder";
 import { GloveboxError, messageOf } from "../core/errors.ts";
+import type { Appeared } from "../core/quarantine.ts";
+import { visibleLine } from "../core/visible.ts";
 import {
   type Control,
   type Hello,
+  type Links,
+  type MountsChanged,
   type Outcome,
   PROTOCOL_VERSION,
   type Ready,
@@ -12,7 +17,8 @@ import {
   type ToToolHost,
 } from "../protocol/messages.ts";
 import { Peer } from "../protocol/peer.ts";
-import type { CallOptions, SandboxCall } from "./sandbox.ts";
+import { Questions } from "./questions.ts";
+import type { CallOptions, Keep, SandboxCall } from "./sandbox.ts";
 
 /** A ping goes out this often, and the tool host ends itself after 30 s without one. */
 const PING_EVERY_MS = 5_000;
@@ -22,6 +28,10 @@ const PONG_WITHIN_MS = 15_000;
 const READY_WITHIN_MS = 20_000;
 /** What a cancelled call is given before it counts as lost: the kill inside takes 0.3 s. */
 const CANCEL_WITHIN_MS = 5_000;
+
+/** A workspace of a million files, and 256 MiB to be packed for each of several paths. */
+const SCAN_WITHIN_MS = 60_000;
+const SWEEP_WITHIN_MS = 600_000;
 
 /** The bytes of a channel. `destroy` ends it from our side. */
 export type ChannelStreams = { input: Readable; output: Writable; destroy: () => void };
@@ -40,8 +50,13 @@ export class ToolHostConnection {
   readonly #peer: Peer<ToController, ToToolHost>;
   readonly #streams: ChannelStreams;
   readonly #waiting = new Map<number, Waiting>();
-  readonly #selfTests = new Map<number, (controls: Control[]) => void>();
+  readonly #questions: Questions;
+  readonly #keep: Keep;
   readonly closed: Promise<GloveboxError>;
+  /** What a call rejects with that had not begun when mounts changed. */
+  readonly unbegun = lost("The call had not begun when mounts of the workspace changed");
+  /** Why the channel was closed, if mounts of the workspace are gone. */
+  changed: MountsChanged | undefined;
   #onReady: (ready: Ready) => void = () => undefined;
   #onBye: (left: number) => void = () => undefined;
   #close: (error: GloveboxError) => void = () => undefined;
@@ -50,8 +65,10 @@ export class ToolHostConnection {
   #lastPongAt = 0;
   #heartbeat: NodeJS.Timeout | undefined;
 
-  constructor(streams: ChannelStreams) {
+  /** `keep` takes what is moved out of the workspace. */
+  constructor(streams: ChannelStreams, keep: Keep) {
     this.#streams = streams;
+    this.#keep = keep;
     this.closed = new Promise((resolve) => {
       this.#close = resolve;
     });
@@ -62,6 +79,10 @@ export class ToolHostConnection {
       parity: "odd",
       onMessage: (message) => this.#receive(message),
       onClose: (error) => this.#end(error ?? lost("The tool host ended")),
+    });
+    this.#questions = new Questions({
+      send: (question) => this.#peer.send(question),
+      within: (answer, withinMs, words) => this.#within(answer, withinMs, words),
     });
   }
 
@@ -111,12 +132,30 @@ export class ToolHostConnection {
   }
 
   async selfTest(expect: SelfTestExpectation): Promise<Control[]> {
-    const id = this.#nextId++;
-    const answer = new Promise<Control[]>((resolve) => {
-      this.#selfTests.set(id, resolve);
-    });
-    this.#peer.send({ type: "self_test", id, expect });
-    return this.#within(answer, READY_WITHIN_MS, "The self-test did not finish");
+    const question = { type: "self_test" as const, id: this.#nextId++, expect };
+    return (await this.#questions.ask(question, "self_tested", READY_WITHIN_MS)).controls;
+  }
+
+  /** Looks for files of the workspace that have names outside it. */
+  scanLinks(): Promise<Links> {
+    return this.#questions.ask({ type: "scan_links", id: this.#nextId++ }, "links", SCAN_WITHIN_MS);
+  }
+
+  /** Moves out of the workspace what is at these paths; resolves with what could not be. */
+  async sweep(paths: readonly Appeared[]): Promise<string[]> {
+    const question = { type: "sweep" as const, id: this.#nextId++, paths: [...paths] };
+    return (await this.#questions.ask(question, "swept", SWEEP_WITHIN_MS)).problems;
+  }
+
+  /** Unpacks an archive where nothing is yet; resolves with why not, undefined when it has been. */
+  async restore(path: string, archive: Readable): Promise<string | undefined> {
+    const stream = this.#peer.open();
+    const question = { type: "restore" as const, id: this.#nextId++, path, stream: stream.id };
+    const answer = this.#questions.ask(question, "restored", SWEEP_WITHIN_MS);
+    stream.resume();
+    // A tool host that refuses stops reading, and says why.
+    await pipeline(archive, stream).catch(() => undefined);
+    return (await answer).problem;
   }
 
   /** Asks the tool host to end everything; resolves with how many processes were left, or -1 when it did not say. */
@@ -142,7 +181,14 @@ export class ToolHostConnection {
       case "result":
         return this.#waiting.get(message.id)?.resolve(message.outcome);
       case "self_tested":
-        return this.#selfTests.get(message.id)?.(message.controls);
+      case "links":
+      case "swept":
+      case "restored":
+        return this.#questions.settle(message);
+      case "quarantine":
+        return void this.#store(message);
+      case "mounts_changed":
+        return this.#leave(message);
       case "bye":
         return this.#onBye(message.left);
       default:
@@ -167,6 +213,23 @@ export class ToolHostConnection {
     if (!this.#waiting.has(id)) return void accepted.destroy();
     accepted.on("data", (bytes: Buffer) => this.#waiting.get(id)?.onOutput(decoder.write(bytes)));
     accepted.on("end", () => accepted.end());
+  }
+
+  async #store({ id, stream, item }: Extract<ToController, { type: "quarantine" }>): Promise<void> {
+    const archive = this.#peer.accept(stream);
+    const problem = await this.#keep(item, archive).then(
+      () => undefined,
+      (error: unknown) => messageOf(error),
+    );
+    archive.destroy();
+    this.#peer.send({ type: "kept", id, ...(problem !== undefined && { problem }) });
+  }
+
+  #leave(change: MountsChanged): void {
+    this.changed = change;
+    for (const [id, waiting] of this.#waiting) if (!change.running.includes(id)) waiting.reject(this.unbegun);
+    const paths = change.paths.map(visibleLine).join(", ");
+    this.destroy(lost(`Mounts of the workspace were detached on the host: ${paths}`));
   }
 
   #cancel(id: number): void {

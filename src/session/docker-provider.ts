@@ -1,6 +1,6 @@
 import { lstat } from "node:fs/promises";
 import { GloveboxError, toGloveboxError } from "../core/errors.ts";
-import type { Policy } from "../policy/policy.ts";
+import { BUILT_IN_POLICY, type Policy } from "../policy/policy.ts";
 import type { BoxPlan } from "../sandbox/box.ts";
 import { pidsLimit } from "../sandbox/container-spec.ts";
 import { openDockerSandbox } from "../sandbox/docker-sandbox.ts";
@@ -20,6 +20,7 @@ import { type Reaped, reap } from "../sandbox/reaper.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { seccompOption } from "../sandbox/seccomp/option.ts";
 import { userInside } from "../sandbox/user.ts";
+import { type MountPlan, wholeWorkspace } from "../workspace/mount-plan.ts";
 import { fitLimits } from "./fit-limits.ts";
 import type { SandboxProvider, SandboxRequest } from "./provider.ts";
 
@@ -74,7 +75,7 @@ async function open(engine: Engine, options: DockerProviderOptions, asked: Sandb
   const request = { ...asked, limits };
   const found = await findImage(engine, options, request.signal);
   const { image } = found;
-  const checkSources = await sameFolder(request.workspace.root);
+  const requireSameFolder = await sameFolder(request.workspace.root);
   const prepared = await prepare(engine, options, request, found);
   const facts = { ref: image.ref, digest: image.digest ?? image.id };
   request.signal.throwIfAborted();
@@ -82,7 +83,13 @@ async function open(engine: Engine, options: DockerProviderOptions, asked: Sandb
   return openDockerSandbox({
     engine,
     plan: prepared.plan,
-    checkSources,
+    replan: async (linked) => {
+      await requireSameFolder();
+      return withMounts(prepared.plan, await request.replan(linked));
+    },
+    protectLinks: request.protectLinks,
+    appeared: request.appeared,
+    keep: request.keep,
     facts: {
       image: facts.ref,
       imageDigest: facts.digest,
@@ -106,6 +113,23 @@ async function sameFolder(root: string): Promise<() => Promise<void>> {
   };
 }
 
+/** A container with a tool host that is there to move files out of a workspace or back, and for nothing else. */
+export type Porter = { engine: Engine; plan: BoxPlan };
+
+export type PorterRequest = Pick<SandboxRequest, "sessionId" | "workspaceId" | "workspace" | "signal">;
+
+/** What {@link inBox} needs for a workspace, all of which it can write. Removes first what dead sessions left running. */
+export async function preparePorter(options: DockerProviderOptions, request: PorterRequest): Promise<Porter> {
+  const engine = await connectEngine({ env: options.env, home: options.userHome, uid: process.getuid?.() });
+  const reaped = await reap(engine.docker);
+  if (reaped.removed.length + reaped.problems.length > 0) options.onReaped(reaped);
+  const found = await findImage(engine, options, request.signal);
+  const { root } = request.workspace;
+  const plan = wholeWorkspace(root);
+  const { limits } = fitLimits(BUILT_IN_POLICY.limits, BUILT_IN_POLICY.origins, engine);
+  return { engine, plan: (await prepare(engine, options, { ...request, plan, limits, secretHashes: [] }, found)).plan };
+}
+
 /** Progress of a build or a pull as one line. */
 export function progressWords({ step, line }: ImageProgress): string {
   return line ? `${step}: ${line}` : step;
@@ -124,12 +148,13 @@ async function findImage(engine: Engine, options: DockerProviderOptions, signal:
   return { base, runtime, image: await inspectImage(engine, options.image ?? base.ref, { onProgress, signal }) };
 }
 
+type Preparation = PorterRequest & Pick<SandboxRequest, "plan" | "limits" | "secretHashes">;
 type Prepared = { plan: BoxPlan; user: User; refusedEnv: string[] };
 
 async function prepare(
   engine: Engine,
   options: DockerProviderOptions,
-  request: SandboxRequest,
+  request: Preparation,
   { base, runtime, image }: Found,
 ): Promise<Prepared> {
   const { cacheDir, version } = options;
@@ -148,58 +173,76 @@ async function prepare(
   ]);
   const shell = requireShell(contents, image.ref);
   const { env, refused } = commandEnvironment(image.env, options.commandEnv);
+  const bare: BoxPlan = {
+    prefix: `glovebox-${request.sessionId.slice(-12)}`,
+    volumePaths,
+    spec: {
+      labels: {
+        [LABELS.version]: version,
+        [LABELS.kind]: "session",
+        [LABELS.session]: request.sessionId,
+        [LABELS.owner]: JSON.stringify(owner),
+        [LABELS.workspace]: request.workspaceId,
+      },
+      imageId: image.id,
+      imageEnv: image.env,
+      user,
+      mounts: [],
+      covers: [],
+      emptyFile: await keptFile("", cacheDir),
+      identity: await identityFiles(contents, user, cacheDir),
+      runtimeVolume: runtime.volume,
+      idlePath: runtime.idlePath,
+      limits,
+      seccomp: await seccompOption(engine, options.sandbox, cacheDir),
+      runtime: requireRuntime(engine, options.sandbox.runtime),
+      selinux: engine.hasSelinux,
+      privateCgroup: !engine.isPodman || engine.cgroupVersion === 2,
+    },
+    hello: {
+      root: workspace.root,
+      home: HOME,
+      state: STATE_DIR,
+      env,
+      umask: process.umask(),
+      programs: { rg: runtime.rgPath, shell: shell.path, shellKind: shell.kind },
+      session: request.sessionId,
+      readonly: [],
+      hidden: [],
+      guarded: [],
+      mounts: [],
+      maxOutputFileBytes: MAX_OUTPUT_FILE_BYTES,
+      idleSeconds: IDLE_SECONDS,
+    },
+    expect: {
+      ...user,
+      pidsMax: pidsLimit(limits),
+      memoryMaxBytes: limits.memoryBytes,
+      readonly: [],
+      writable: [HOME, "/tmp"],
+      hidden: [],
+      pinned: [],
+      probe: runtime.probePath,
+      secretHashes: [...request.secretHashes],
+    },
+  };
+  return { user, refusedEnv: refused, plan: withMounts(bare, plan) };
+}
+
+/** The same container with the mounts of another plan. */
+function withMounts({ spec, hello, expect, ...rest }: BoxPlan, plan: MountPlan): BoxPlan {
+  const { mounts, covers, readonly, hidden, guarded } = plan;
+  const targets = (some: readonly { target: string }[]): string[] => some.map(({ target }) => target);
+  const open = mounts.filter((mount) => !mount.readOnly && mount.target !== hello.root);
   return {
-    user,
-    refusedEnv: refused,
-    plan: {
-      prefix: `glovebox-${request.sessionId.slice(-12)}`,
-      volumePaths,
-      spec: {
-        labels: {
-          [LABELS.version]: version,
-          [LABELS.kind]: "session",
-          [LABELS.session]: request.sessionId,
-          [LABELS.owner]: JSON.stringify(owner),
-          [LABELS.workspace]: request.workspaceId,
-        },
-        imageId: image.id,
-        imageEnv: image.env,
-        user,
-        mounts: plan.mounts,
-        covers: plan.covers,
-        emptyFile: await keptFile("", cacheDir),
-        identity: await identityFiles(contents, user, cacheDir),
-        runtimeVolume: runtime.volume,
-        idlePath: runtime.idlePath,
-        limits,
-        seccomp: await seccompOption(engine, options.sandbox, cacheDir),
-        runtime: requireRuntime(engine, options.sandbox.runtime),
-        selinux: engine.hasSelinux,
-        privateCgroup: !engine.isPodman || engine.cgroupVersion === 2,
-      },
-      hello: {
-        root: workspace.root,
-        home: HOME,
-        state: STATE_DIR,
-        env,
-        umask: process.umask(),
-        programs: { rg: runtime.rgPath, shell: shell.path, shellKind: shell.kind },
-        readonly: plan.readonly,
-        hidden: plan.hidden,
-        maxOutputFileBytes: MAX_OUTPUT_FILE_BYTES,
-        idleSeconds: IDLE_SECONDS,
-      },
-      expect: {
-        ...user,
-        pidsMax: pidsLimit(limits),
-        memoryMaxBytes: limits.memoryBytes,
-        readonly: plan.mounts.filter((mount) => mount.readOnly).map((mount) => mount.target),
-        writable: [HOME, "/tmp"],
-        hidden: plan.covers.map(({ target }) => target),
-        pinned: plan.mounts.flatMap(({ target, readOnly }) => (readOnly || target === workspace.root ? [] : [target])),
-        probe: runtime.probePath,
-        secretHashes: [...request.secretHashes],
-      },
+    ...rest,
+    spec: { ...spec, mounts, covers },
+    hello: { ...hello, readonly, hidden, guarded, mounts: targets([...mounts, ...covers]) },
+    expect: {
+      ...expect,
+      readonly: targets(mounts.filter((mount) => mount.readOnly)),
+      hidden: targets(covers),
+      pinned: targets(open),
     },
   };
 }

@@ -1,11 +1,15 @@
+import { join } from "node:path";
+import { isJsonObject, type JsonObject } from "../core/json.ts";
 import { type AttachStreams, attach, type Terminal } from "../sandbox/attach.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
-import type { SandboxFacts } from "../sandbox/sandbox.ts";
+import type { SandboxEvent, SandboxFacts } from "../sandbox/sandbox.ts";
 import { planMounts } from "../workspace/plan-mounts.ts";
 import { planWarnings } from "../workspace/plan-warnings.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
-import { openPlainSandbox } from "./plain-sandbox.ts";
+import { workspaceId } from "./home.ts";
+import { openPlainSandbox, plainOptions } from "./plain-sandbox.ts";
 import { loadPolicy, type PolicyFacts } from "./policy.ts";
+import { finishDead, type Recovered } from "./recover.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 export type ExecSettings = {
@@ -22,8 +26,12 @@ export type ExecSettings = {
   terminal: Terminal | undefined;
   onProgress: (words: string) => void;
   onReaped: (reaped: Reaped) => void;
+  /** As of a run. */
+  onRecovered: (recovered: Recovered) => void;
   /** Where the policy came from and what it left out. */
   onPolicy: (facts: PolicyFacts) => void;
+  /** What happened to mounts of the sandbox, before or while the command runs. */
+  onMounts: (event: "remounted" | "links_protected", detail: JsonObject) => void;
   /** The sandbox is ready and the command about to start. */
   onReady: (facts: Pick<SandboxFacts, "degraded" | "notes">) => void;
   /** Aborting ends the command with its container. */
@@ -38,9 +46,16 @@ export async function execInSandbox(settings: ExecSettings, surroundings: Surrou
   const { home, userHome } = surroundings;
   const workspace = await openWorkspace(settings.workspace, { userHome, gloveboxHome: home.root });
   const { policy, facts } = await loadPolicy(workspace.root, settings, surroundings);
+  const options = plainOptions({ ...settings, policy }, surroundings);
+  settings.onRecovered(await finishDead(join(home.sessions, workspaceId(workspace.root)), options, settings.signal));
   const planned = await planMounts(workspace.root, policy);
   settings.onPolicy({ ...facts, warnings: [...facts.warnings, ...(await planWarnings(workspace.root, planned))] });
-  const { sandbox, engine, plan } = await openPlainSandbox({ ...settings, workspace, policy, planned }, surroundings);
+  const onEvent = ({ event, detail }: SandboxEvent): void => {
+    if ((event === "remounted" || event === "links_protected") && isJsonObject(detail))
+      settings.onMounts(event, detail);
+  };
+  const request = { ...settings, workspace, policy, planned, onEvent };
+  const { sandbox, engine, plan } = await openPlainSandbox(request, surroundings);
   try {
     settings.signal.throwIfAborted();
     settings.onReady(sandbox.facts);

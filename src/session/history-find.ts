@@ -62,7 +62,8 @@ async function findPlaces(home: Home, cwd: string | undefined): Promise<SessionP
   return places.flat().toSorted((a, b) => (a.id < b.id ? 1 : -1));
 }
 
-async function workspacesIn(home: Home): Promise<string[]> {
+/** Names of the folders of logs, one a workspace. */
+export async function workspacesIn(home: Home): Promise<string[]> {
   const entries = await entriesOf(home.sessions);
   return entries.filter((entry) => entry.isDirectory() && /^[0-9a-f]{16}$/.test(entry.name)).map(({ name }) => name);
 }

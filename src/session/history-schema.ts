@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Fact } from "../core/events.ts";
 import { isSessionId } from "../core/ids.ts";
+import { keptShape } from "./quarantine-schema.ts";
 
 /**
  * Lines of a log as they are read back. A log is a file, and files are hostile: what is shown of it is checked here.
@@ -95,10 +96,11 @@ const LINES = {
   sandbox: z.looseObject({
     ...stamp,
     type: z.literal("sandbox"),
-    event: z.enum(["started", "selftest", "toolhost_restarted", "lost", "ended"]),
+    event: z.enum(["started", "selftest", "toolhost_restarted", "remounted", "links_protected", "lost", "ended"]),
     image: z.string(),
     detail: z.json(),
   }),
+  quarantine: z.looseObject({ ...stamp, type: z.literal("quarantine"), ...keptShape }),
   policy: z.looseObject({ ...stamp, type: z.literal("policy"), hash: z.string() }),
 } satisfies Record<Fact["type"], z.ZodType>;
 
@@ -116,6 +118,7 @@ export const eventLine = z.discriminatedUnion("type", [
   LINES.call_started,
   LINES.usage,
   LINES.sandbox,
+  LINES.quarantine,
   LINES.policy,
 ]);
 export type EventLine = z.infer<typeof eventLine>;

@@ -1,5 +1,6 @@
 import type { PolicyLimits } from "../policy/policy.ts";
-import type { Sandbox, SandboxEvent } from "../sandbox/sandbox.ts";
+import type { Keep, ProtectLinks, Sandbox, SandboxEvent } from "../sandbox/sandbox.ts";
+import type { Look } from "../workspace/appeared.ts";
 import type { MountPlan } from "../workspace/mount-plan.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
@@ -9,6 +10,14 @@ export type SandboxRequest = {
   workspaceId: string;
   workspace: Workspace;
   plan: MountPlan;
+  /** The plan for the mounts as they are now, with these workspace-relative paths read-only too. */
+  replan: (linked: readonly string[]) => Promise<MountPlan>;
+  /** When files with names outside the workspace are looked for, to be protected. */
+  protectLinks: ProtectLinks;
+  /** What is in the workspace now that must not be; called when no container has it mounted. */
+  appeared: () => Promise<Look>;
+  /** Takes what is moved out of the workspace. */
+  keep: Keep;
   limits: PolicyLimits;
   /** Who set each limit, by its key: the policy's origins. */
   rules: Readonly<Record<string, string>>;

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { keptShape } from "./quarantine-schema.ts";
 
 const count = z.int().min(0);
 const usage = z.strictObject({ input: count, output: count, reasoning: count, cache_read: count, cache_write: count });
@@ -37,6 +38,8 @@ export const RunResult = z.strictObject({
       enable_with: z.string(),
     }),
   ),
+  /** What was moved out of the workspace, or kept of what was replaced on the host. */
+  quarantined: z.array(z.strictObject(keptShape)),
   egress: z.strictObject({
     allowed: count,
     denied: count,

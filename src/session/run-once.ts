@@ -177,6 +177,7 @@ export function failedResult(error: GloveboxError): RunResult {
     tool_calls: { total: 0, errors: 0, denied: 0, synthetic: 0 },
     files_changed: [],
     denials: [],
+    quarantined: [],
     egress: { allowed: 0, denied: 0, bytes_up: 0, bytes_down: 0, hosts: [] },
     sandbox: null,
     limits: { set: { turns: 0, tool_calls: 0, seconds: 0 }, used: { turns: 0, tool_calls: 0, seconds: 0 } },

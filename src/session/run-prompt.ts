@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { GloveboxError } from "../core/errors.ts";
 import type { SessionEvent } from "../core/events.ts";
 import { VERSION } from "../core/version.ts";
@@ -6,8 +7,10 @@ import { chooseModel } from "../model/choose.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
 import { dockerProvider } from "./docker-provider.ts";
+import { workspaceId } from "./home.ts";
 import { loadPolicy } from "./policy.ts";
 import { containerChoices } from "./policy-use.ts";
+import { finishDead, type Recovered } from "./recover.ts";
 import type { RunResult } from "./result.ts";
 import { runOnce } from "./run-once.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -36,6 +39,8 @@ export type RunSettings = {
   onEvent: (event: SessionEvent) => void;
   onProgress: (words: string) => void;
   onReaped: (reaped: Reaped) => void;
+  /** What sessions that died had left in the workspace and was moved out of it. */
+  onRecovered: (recovered: Recovered) => void;
   signal: AbortSignal;
   /** Aborts what even a stopping run still waits for: the container goes at once. */
   urgent: AbortSignal;
@@ -55,6 +60,16 @@ export async function runPrompt(settings: RunSettings, surroundings: Surrounding
   const model = await chooseModel({ model: settings.model, env, secrets, cwd });
   const { root } = await openWorkspace(settings.workspace, { userHome, gloveboxHome: home.root });
   const { policy, facts } = await loadPolicy(root, settings, surroundings);
+  const provider = {
+    ...settings,
+    env,
+    userHome,
+    packageRoot,
+    cacheDir: home.cache,
+    version: VERSION,
+    ...containerChoices(policy, env),
+  };
+  settings.onRecovered(await finishDead(join(home.sessions, workspaceId(root)), provider, settings.signal));
   const { turns, toolCalls, seconds } = policy.limits;
   return runOnce({
     ...settings,
@@ -71,15 +86,7 @@ export async function runPrompt(settings: RunSettings, surroundings: Surrounding
     home,
     userHome,
     version: VERSION,
-    openSandbox: dockerProvider({
-      ...settings,
-      env,
-      userHome,
-      packageRoot,
-      cacheDir: home.cache,
-      version: VERSION,
-      ...containerChoices(policy, env),
-    }),
+    openSandbox: dockerProvider(provider),
   });
 }
 

@@ -17,6 +17,7 @@ import { toolOffers } from "../tools/catalogue.ts";
 import { planMounts } from "../workspace/plan-mounts.ts";
 import { planWarnings } from "../workspace/plan-warnings.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { type Guarding, guardWorkspace } from "./guarding.ts";
 import { workspaceId } from "./home.ts";
 import type { PolicyFacts } from "./policy.ts";
 import type { SandboxProvider } from "./provider.ts";
@@ -52,16 +53,18 @@ export class Session {
   /** From the start of opening to the first possible call. */
   readonly readyMs: number;
   readonly #options: SessionOptions;
+  readonly #guarding: Guarding;
   readonly #journal: Journal;
   readonly #gate: ToolGate;
   readonly #system: string;
 
   private constructor(
     options: SessionOptions,
-    parts: { sandbox: Sandbox; journal: Journal; system: string; readyMs: number },
+    parts: { sandbox: Sandbox; guarding: Guarding; journal: Journal; system: string; readyMs: number },
   ) {
     this.#options = options;
     this.sandbox = parts.sandbox;
+    this.#guarding = parts.guarding;
     this.#journal = parts.journal;
     this.#system = parts.system;
     this.readyMs = parts.readyMs;
@@ -76,7 +79,10 @@ export class Session {
     const { workspace, policy, recorder } = options;
     const plan = await planMounts(workspace.root, policy);
     const warnings = await planWarnings(workspace.root, plan);
-    const sandbox = await options.openSandbox({
+    const guarding = guardWorkspace({ root: workspace.root, plan, recorder, hardlinks: policy.hardlinks });
+    await guarding.begin();
+    const opening = options.openSandbox({
+      ...guarding.request,
       sessionId: recorder.sessionId,
       workspaceId: workspaceId(workspace.root),
       workspace,
@@ -96,6 +102,11 @@ export class Session {
       },
       signal: options.signal,
     });
+    // Nothing has run that could have left anything.
+    const sandbox = await opening.catch(async (error: unknown) => {
+      await guarding.end();
+      throw error;
+    });
     try {
       const system = systemPrompt({
         root: workspace.root,
@@ -113,9 +124,13 @@ export class Session {
         warnings: [...options.policyFacts.warnings, ...warnings],
       });
       await journal.append({ type: "system", text: system, tools: toolOffers() });
-      return new Session(options, { sandbox, journal, system, readyMs: Math.round(performance.now() - startedAt) });
+      const readyMs = Math.round(performance.now() - startedAt);
+      return new Session(options, { sandbox, guarding, journal, system, readyMs });
     } catch (error) {
-      await sandbox.close().catch(() => undefined);
+      await sandbox
+        .close()
+        .then(guarding.end)
+        .catch(() => undefined);
       throw error;
     }
   }
@@ -139,9 +154,10 @@ export class Session {
     return { ...end, usedSeconds: clock.usedSeconds, modelMs: Math.round(watch.ms) };
   }
 
-  /** Ends every process of the session and removes its container. */
-  close(): Promise<void> {
-    return this.sandbox.close();
+  /** Ends every process of the session, removes its container and moves out of the workspace what must not be there. */
+  async close(): Promise<void> {
+    await this.sandbox.close();
+    await this.#guarding.end();
   }
 
   #deps(clock: RunClock, watch: { ms: number }): AgentDeps {

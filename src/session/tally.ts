@@ -2,7 +2,10 @@ import type { Fact } from "../core/events.ts";
 import { addUsage, NO_USAGE, textOf, type Usage } from "../core/messages.ts";
 import type { RunResult } from "./result.ts";
 
-type Counted = Pick<RunResult, "result" | "usage" | "turns" | "tool_calls" | "files_changed" | "denials">;
+type Counted = Pick<
+  RunResult,
+  "result" | "usage" | "turns" | "tool_calls" | "files_changed" | "denials" | "quarantined"
+>;
 
 /** What the facts of one run add up to. */
 export class Tally {
@@ -18,6 +21,7 @@ export class Tally {
   readonly #calls = { total: 0, errors: 0, denied: 0, synthetic: 0 };
   readonly #files = new Map<string, RunResult["files_changed"][number]>();
   readonly #denials: RunResult["denials"] = [];
+  readonly #quarantined: RunResult["quarantined"] = [];
 
   add(fact: Fact): void {
     switch (fact.type) {
@@ -34,6 +38,11 @@ export class Tally {
         this.#reported++;
         this.#reportedUsd += fact.reported_usd;
         return;
+      case "quarantine": {
+        const { path, rule, kind, entries, cut, sha256, bytes } = fact;
+        this.#quarantined.push({ path, rule, kind, entries, cut, sha256, bytes });
+        return;
+      }
       case "tool_result":
         return this.#addResult(fact);
       default:
@@ -49,6 +58,7 @@ export class Tally {
       tool_calls: { ...this.#calls },
       files_changed: [...this.#files.values()],
       denials: this.#denials,
+      quarantined: this.#quarantined,
     };
   }
 

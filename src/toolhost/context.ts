@@ -1,5 +1,6 @@
 import type { Hello, Outcome } from "../protocol/messages.ts";
 import type { ToolArgs, ToolName } from "../tools/catalogue.ts";
+import type { Guard } from "./guard/guard.ts";
 
 /** What every handler works with. One per tool host. */
 export type Host = {
@@ -7,6 +8,7 @@ export type Host = {
   hello: Hello;
   /** Hash of each file's bytes as the model last read or wrote it, by real path; lets `edit` refuse a stale view. */
   seen: Map<string, string>;
+  guard: Pick<Guard, "refuse">;
 };
 
 /** What one call is given. */

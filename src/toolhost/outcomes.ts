@@ -20,6 +20,15 @@ export class ToolFailure extends Error {
   }
 }
 
+/** A call that the policy keeps from writing, thrown by handlers before they do. */
+export class Refusal extends Error {
+  readonly denial: NonNullable<Outcome["denial"]>;
+  constructor(message: string, denial: NonNullable<Outcome["denial"]>) {
+    super(message);
+    this.denial = denial;
+  }
+}
+
 /**
  * A thrown value as an outcome with words the model can act on. A refusal by a read-only mount is a denial by
  * containment that names the rule.
@@ -28,6 +37,7 @@ export function failureOutcome(thrown: unknown, path: string | undefined, hello:
   // It may be a limit that a command took from us, and then a new tool host will do better.
   ownLimits.require();
   if (thrown instanceof ToolFailure) return outcome("failed", thrown.message, thrown.details);
+  if (thrown instanceof Refusal) return { ...outcome("denied", thrown.message), denial: thrown.denial };
   const code = systemCode(thrown);
   const shown = path ?? "the path";
   if (code === "EROFS" || code === "EBUSY") return readonlyOutcome(shown, path, hello);

@@ -1,6 +1,9 @@
 import type { Readable, Writable } from "node:stream";
+import { messageOf } from "../core/errors.ts";
+import type { Appeared } from "../core/quarantine.ts";
 import {
   type Hello,
+  type MountsChanged,
   type Outcome,
   PROTOCOL_VERSION,
   type SelfTestExpectation,
@@ -10,12 +13,19 @@ import {
 import type { MuxStream } from "../protocol/mux-stream.ts";
 import { Peer } from "../protocol/peer.ts";
 import { validateArguments } from "../tools/arguments.ts";
-import { isToolName, type ToolName } from "../tools/catalogue.ts";
+import { contractOf, isToolName, type ToolName } from "../tools/catalogue.ts";
 import type { CallContext, Handlers, Host } from "./context.ts";
 import { handleEdit } from "./files/edit.ts";
 import { handleLs } from "./files/ls.ts";
 import { handleRead } from "./files/read.ts";
 import { handleWrite } from "./files/write.ts";
+import { createGuard, type Guard } from "./guard/guard.ts";
+import { Keeper } from "./guard/keeper.ts";
+import { foldersToProtect, scanLinks } from "./guard/links.ts";
+import { MountWatch } from "./guard/mount-watch.ts";
+import { moveOut } from "./guard/move-out.ts";
+import { restore } from "./guard/restore.ts";
+import { LiveOutput } from "./live-output.ts";
 import { failureOutcome, hiddenOutcome, outcome } from "./outcomes.ts";
 import { handleFind } from "./search/find.ts";
 import { handleGrep } from "./search/grep.ts";
@@ -33,7 +43,7 @@ export type ToolHostParts = {
 };
 
 /** What is known once the controller has said `hello`. */
-type Greeted = { host: Host; handlers: Handlers; shell: Shell };
+type Greeted = { host: Host; handlers: Handlers; shell: Shell; guard: Guard; watch: MountWatch };
 
 /** Answers one controller over one channel until it ends or falls silent, then ends everything it started. */
 export class ToolHost {
@@ -42,6 +52,7 @@ export class ToolHost {
   readonly #running = new Map<number, AbortController>();
   /** Cancels that overtook the arguments of their call. */
   readonly #cancelled = new Set<number>();
+  readonly #keeper: Keeper;
   #greeted: Greeted | undefined;
   #watchdog: NodeJS.Timeout | undefined;
   #ending = false;
@@ -56,6 +67,7 @@ export class ToolHost {
       onMessage: (message) => this.#receive(message),
       onClose: (error) => void this.#end(error ? 1 : 0),
     });
+    this.#keeper = new Keeper({ open: () => this.#peer.open(), send: (message) => this.#peer.send(message) });
   }
 
   #receive(message: ToToolHost): void {
@@ -68,6 +80,14 @@ export class ToolHost {
         return this.#cancel(message.id);
       case "self_test":
         return void this.#selfTest(message.id, message.expect);
+      case "scan_links":
+        return void this.#scanLinks(message.id);
+      case "sweep":
+        return void this.#sweep(message.id, message.paths);
+      case "restore":
+        return void this.#restore(message.id, message.path, this.#peer.accept(message.stream));
+      case "kept":
+        return this.#keeper.kept(message.id, message.problem);
       case "shutdown":
         return void this.#shutDown();
       default:
@@ -78,9 +98,15 @@ export class ToolHost {
   #greet(hello: Hello): void {
     if (!this.#greeted) {
       process.umask(hello.umask);
-      const host: Host = { hello, seen: new Map() };
-      const shell = createShell({ hello, scope: this.#parts.scope });
-      this.#greeted = { host, shell, handlers: { ...FILE_HANDLERS, bash: shell.handleBash } };
+      const { scope } = this.#parts;
+      const shared = { hello, scope, keeper: this.#keeper };
+      const guard = createGuard(shared);
+      const host: Host = { hello, seen: new Map(), guard };
+      const shell = createShell(shared);
+      const watch = new MountWatch({ ...shared, guard, onChange: (change) => this.#sayChanged(change) });
+      this.#greeted = { host, shell, guard, watch, handlers: { ...FILE_HANDLERS, bash: shell.handleBash } };
+      // One that died while it held everything still has left it so.
+      if (hello.previousPid !== undefined) void shell.settled.then(() => scope.continueAll?.());
       this.#watch(hello.idleSeconds * 1000);
     }
     this.#peer.send({ type: "ready", protocol: PROTOCOL_VERSION, pid: process.pid, node: process.version });
@@ -94,6 +120,7 @@ export class ToolHost {
   }
 
   async #call(id: number, tool: string, args: Record<string, unknown>): Promise<void> {
+    if (this.#greeted?.watch.hasChanged()) return;
     const controller = new AbortController();
     if (this.#cancelled.delete(id)) controller.abort();
     this.#running.set(id, controller);
@@ -109,7 +136,10 @@ export class ToolHost {
     if (!isToolName(tool)) return outcome("invalid", `No tool named ${tool}`);
     const parsed = validateArguments(tool, args);
     if (!parsed.ok) return outcome("invalid", parsed.problem);
-    return run(this.#greeted, tool, parsed.args, call);
+    if (contractOf(tool).replay === "safe") return run(this.#greeted, tool, parsed.args, call);
+    const { watch, guard } = this.#greeted;
+    await watch.remember();
+    return guard.after(await run(this.#greeted, tool, parsed.args, call));
   }
 
   #cancel(id: number): void {
@@ -123,6 +153,36 @@ export class ToolHost {
     const { host, shell } = this.#greeted;
     await shell.settled;
     this.#peer.send({ type: "self_tested", id, controls: await selfTest(host, expect) });
+  }
+
+  async #scanLinks(id: number): Promise<void> {
+    if (!this.#greeted) return;
+    const { root, readonly } = this.#greeted.host.hello;
+    const closed = readonly.map(({ path }) => path).filter((path) => path !== ".");
+    const { files, ...seen } = await scanLinks(root, closed);
+    this.#peer.send({ type: "links", id, folders: foldersToProtect(files), files: files.length, ...seen });
+  }
+
+  async #sweep(id: number, paths: readonly Appeared[]): Promise<void> {
+    if (!this.#greeted) return;
+    const moved = await moveOut(this.#greeted.host.hello.root, paths, this.#keeper);
+    const problems = moved.flatMap(({ item, problem }) => (problem === undefined ? [] : [`${item.path}: ${problem}`]));
+    this.#peer.send({ type: "swept", id, problems });
+  }
+
+  async #restore(id: number, path: string, archive: MuxStream): Promise<void> {
+    if (!this.#greeted) return;
+    try {
+      await restore(this.#greeted.host.hello.root, path, archive);
+      this.#peer.send({ type: "restored", id });
+    } catch (error) {
+      this.#peer.send({ type: "restored", id, problem: messageOf(error) });
+    }
+    archive.destroy();
+  }
+
+  #sayChanged(change: Pick<MountsChanged, "paths" | "notes">): void {
+    this.#peer.send({ type: "mounts_changed", ...change, running: [...this.#running.keys()] });
   }
 
   async #shutDown(): Promise<void> {
@@ -140,6 +200,7 @@ export class ToolHost {
     if (this.#ending) return;
     this.#ending = true;
     clearInterval(this.#watchdog);
+    this.#greeted?.watch.stop();
     for (const call of this.#running.values()) call.abort();
     await this.#endProcesses();
     this.#parts.exit(code);
@@ -170,33 +231,5 @@ async function run(
     return await handler(args, { host, ...call });
   } catch (error) {
     return failureOutcome(error, path, host.hello);
-  }
-}
-
-/** Shows a call's output on a stream opened by the first byte; drops what nobody keeps up with. */
-class LiveOutput {
-  readonly #id: number;
-  readonly #peer: Peer<ToToolHost, ToController>;
-  #stream: MuxStream | undefined;
-
-  constructor(id: number, peer: Peer<ToToolHost, ToController>) {
-    this.#id = id;
-    this.#peer = peer;
-  }
-
-  show(bytes: Uint8Array): void {
-    if (this.#peer.isClosed) return;
-    this.#stream ??= this.#open();
-    if (!this.#stream.writableNeedDrain) this.#stream.write(bytes);
-  }
-
-  end(): void {
-    this.#stream?.end();
-  }
-
-  #open(): MuxStream {
-    const stream = this.#peer.open();
-    this.#peer.send({ type: "output", id: this.#id, stream: stream.id });
-    return stream.resume();
   }
 }

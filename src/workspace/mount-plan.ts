@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { GloveboxError } from "../core/errors.ts";
 import { isGlob, isWithin } from "../core/path-rules.ts";
+import type { GuardedPath } from "../core/quarantine.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Match, PathKind } from "./look.ts";
 
@@ -12,12 +13,6 @@ export type Cover = { target: string; kind: "file" | "folder" };
 
 /** A workspace-relative path, or a pattern, and the rule that speaks of it. */
 export type RuledPath = { path: string; rule: string };
-
-/**
- * A path or pattern that nothing may appear at. `until` says how long it is left alone if it does: to the end of the
- * call, or of the run.
- */
-export type GuardedPath = RuledPath & { until: "call" | "end" };
 
 export type MountPlan = {
   /** Each below the ones it lies in. */
@@ -85,6 +80,12 @@ export function mountPlan(root: string, rules: MountRules, found: Found): MountP
   };
   requireNoneBelow(plan, root, found.mountPoints);
   return plan;
+}
+
+/** A workspace of which nothing is protected, for a container in which nothing of an agent's runs. */
+export function wholeWorkspace(root: string): MountPlan {
+  const mounts = [{ source: root, target: root, readOnly: false }];
+  return { mounts, covers: [], readonly: [], hidden: [], guarded: [], writable: ["."] };
 }
 
 type Areas = { isOpen: boolean; writable: readonly Place[]; readonly: readonly Place[]; hidden: readonly Place[] };

@@ -1,4 +1,4 @@
-import { homedir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Secrets } from "../../src/core/secrets.ts";
 import { BUILT_IN_POLICY } from "../../src/policy/policy.ts";

@@ -4,6 +4,7 @@ import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { Box, type BoxPlan } from "../../src/sandbox/box.ts";
 import type { Opened as Made } from "../../src/session/docker-provider.ts";
+import { keepNothing } from "../../src/session/guarding.ts";
 import { type OpenOptions, openSandbox, Place } from "../support/engine.ts";
 import { call, words } from "../support/sandbox-contract.ts";
 
@@ -120,7 +121,7 @@ describe("a self-test", () => {
     expect(opened.sandbox.facts.controls.every(({ holds }) => holds)).toBe(true);
     if (!made) throw new Error("nothing was opened");
     const { engine, plan } = made;
-    return Box.start(engine, { ...plan, spec: { ...plan.spec, ...(await hole(plan.spec)) } });
+    return Box.start(engine, { ...plan, spec: { ...plan.spec, ...(await hole(plan.spec)) } }, keepNothing);
   }
 
   const refusal = (control: string) => ({

@@ -8,7 +8,9 @@ import { BUILT_IN_POLICY, type Policy, type PolicyLimits } from "../../src/polic
 import { connectEngine, type Engine } from "../../src/sandbox/engine/engine.ts";
 import type { Sandbox, SandboxEvent } from "../../src/sandbox/sandbox.ts";
 import { dockerProvider, type Opened as Made } from "../../src/session/docker-provider.ts";
+import { withoutSession } from "../../src/session/guarding.ts";
 import { homeOf, workspaceId } from "../../src/session/home.ts";
+import type { SandboxRequest } from "../../src/session/provider.ts";
 import { planMounts } from "../../src/workspace/plan-mounts.ts";
 import { openWorkspace } from "../../src/workspace/workspace.ts";
 
@@ -28,6 +30,8 @@ export type OpenOptions = {
   secretHashes?: string[];
   /** More paths that are read-only or hidden. */
   protect?: { readonly?: string[]; hidden?: string[] };
+  /** What a session would do otherwise. */
+  request?: Partial<SandboxRequest>;
   sandbox?: Policy["sandbox"];
   /** Told what the sandbox was made from. */
   onOpened?: (made: Made) => void;
@@ -57,15 +61,19 @@ export async function openSandbox(root: string, options: OpenOptions = {}): Prom
     onReaped: () => undefined,
     ...(options.onOpened && { onOpened: options.onOpened }),
   });
+  const plan = await planMounts(workspace.root, {
+    writable: BUILT_IN_POLICY.writable,
+    readonly: [...BUILT_IN_POLICY.readonly, ...ruled("readonly", options.protect?.readonly)],
+    hidden: ruled("hidden", options.protect?.hidden),
+  });
   const sandbox = await open({
+    ...withoutSession({ root: workspace.root, plan, hardlinks: BUILT_IN_POLICY.hardlinks }),
+    protectLinks: "before_writing",
+    ...options.request,
     sessionId: uuidv7(),
     workspaceId: workspaceId(workspace.root),
     workspace,
-    plan: await planMounts(workspace.root, {
-      writable: BUILT_IN_POLICY.writable,
-      readonly: [...BUILT_IN_POLICY.readonly, ...ruled("readonly", options.protect?.readonly)],
-      hidden: ruled("hidden", options.protect?.hidden),
-    }),
+    plan,
     limits: { ...BUILT_IN_POLICY.limits, ...options.limits },
     rules: BUILT_IN_POLICY.origins,
     secretHashes: options.secretHashes ?? [],
@@ -163,19 +171,4 @@ export function startProgram(
 
 export function cli(args: readonly string[], options: CliOptions = {}): Promise<Ended> {
   return startCli(args, options).ended;
-}
-
-/** Waits for the first line of `--events` that has this type. */
-export function eventOf(started: ReturnType<typeof startCli>, type: string): Promise<Record<string, string>> {
-  return new Promise((resolve, reject) => {
-    started.child.stdout?.on("data", () => {
-      const line = started
-        .stdout()
-        .split("\n")
-        .slice(0, -1)
-        .find((text) => JSON.parse(text).type === type);
-      if (line) resolve(JSON.parse(line));
-    });
-    started.ended.then(({ stderr }) => reject(new Error(`ended without ${type}: ${stderr}`)), reject);
-  });
 }

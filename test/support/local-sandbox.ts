@@ -4,14 +4,21 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type GloveboxError, toGloveboxError } from "../../src/core/errors.ts";
+import type { GuardedPath } from "../../src/core/quarantine.ts";
 import { syntheticResult, type ToolResult } from "../../src/core/tool-result.ts";
 import { resultOf } from "../../src/sandbox/docker-sandbox.ts";
-import type { CallOptions, Sandbox, SandboxCall, SandboxFacts } from "../../src/sandbox/sandbox.ts";
+import type { CallOptions, Keep, Sandbox, SandboxCall, SandboxFacts } from "../../src/sandbox/sandbox.ts";
 import { ToolHostConnection } from "../../src/sandbox/tool-host-connection.ts";
 import type { SandboxProvider } from "../../src/session/provider.ts";
 import { programPath } from "./programs.ts";
 
-export type LocalOptions = { root: string; bundle: string; readonly?: { path: string; rule: string }[] };
+export type LocalOptions = {
+  root: string;
+  bundle: string;
+  readonly?: { path: string; rule: string }[];
+  guarded?: GuardedPath[];
+  keep?: Keep;
+};
 
 /**
  * The real tool host as a child process over the real protocol, and no container: fast, and good for everything but
@@ -41,14 +48,17 @@ export class LocalSandbox implements Sandbox {
     };
   }
 
-  static async open({ root, bundle, readonly = [] }: LocalOptions): Promise<LocalSandbox> {
+  static async open({
+    root,
+    bundle,
+    readonly = [],
+    guarded = [],
+    keep = keepNothing,
+  }: LocalOptions): Promise<LocalSandbox> {
     const state = await mkdtemp(join(tmpdir(), "glovebox-state-"));
     const child = spawn(process.execPath, [bundle], { stdio: ["pipe", "pipe", "inherit"], env: {} });
-    const connection = new ToolHostConnection({
-      input: child.stdout,
-      output: child.stdin,
-      destroy: () => child.stdin.destroy(),
-    });
+    const streams = { input: child.stdout, output: child.stdin, destroy: () => void child.stdin.destroy() };
+    const connection = new ToolHostConnection(streams, keep);
     await connection.greet({
       root,
       home: state,
@@ -57,6 +67,9 @@ export class LocalSandbox implements Sandbox {
       umask: 0o022,
       programs: { rg: programPath("rg"), shell: programPath("bash"), shellKind: "bash" },
       readonly,
+      session: "local",
+      guarded,
+      mounts: [],
       hidden: [],
       maxOutputFileBytes: 64 * 1024 * 1024,
       idleSeconds: 30,
@@ -82,7 +95,12 @@ export class LocalSandbox implements Sandbox {
   }
 }
 
+function keepNothing(): Promise<never> {
+  return Promise.reject(new Error("nothing is kept here"));
+}
+
 /** A provider for sessions under test. */
 export function localProvider(bundle: string): SandboxProvider {
-  return ({ workspace, plan }) => LocalSandbox.open({ root: workspace.root, bundle, readonly: plan.readonly });
+  return ({ workspace, plan: { readonly, guarded }, keep }) =>
+    LocalSandbox.open({ root: workspace.root, bundle, readonly, guarded, keep });
 }

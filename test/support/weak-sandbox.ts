@@ -6,6 +6,7 @@ import { resultOf } from "../../src/sandbox/docker-sandbox.ts";
 import { removeContainer } from "../../src/sandbox/engine/containers.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { ToolHostConnection } from "../../src/sandbox/tool-host-connection.ts";
+import { keepNothing } from "../../src/session/guarding.ts";
 import { type OpenPlain, openPlainSandbox } from "../../src/session/plain-sandbox.ts";
 
 type Weakening = (spec: Omit<ContainerSpec, "name" | "imageVolumes">) => Partial<ContainerSpec>;
@@ -17,7 +18,7 @@ export function openWeak(weaken: Weakening): OpenPlain {
     await proper.close();
     const spec = { ...plan.spec, imageVolumes: [], ...weaken(plan.spec) };
     const container = await startContainer(engine.docker, spec, plan.prefix);
-    const connection = new ToolHostConnection(await startToolHost(container.docker, plan.spec.user));
+    const connection = new ToolHostConnection(await startToolHost(container.docker, plan.spec.user), keepNothing);
     await connection.greet(plan.hello);
     const sandbox: Sandbox = {
       facts: { ...proper.facts, containerId: container.docker.id },

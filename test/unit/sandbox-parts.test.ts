@@ -122,8 +122,8 @@ describe("mountinfo", () => {
     const mounts = parseMounts(
       "1 0 0:1 / / rw,relatime - ext4 /dev/a rw\n2 1 0:1 / /a\\040b ro,nosuid - ext4 /dev/a rw\n3 1 0:1 / / ro - overlay o rw\n",
     );
-    expect(mountAt(mounts, "/")).toEqual({ path: "/", options: "ro", readOnly: true });
-    expect(mountAt(mounts, "/a b")).toEqual({ path: "/a b", options: "ro,nosuid", readOnly: true });
+    expect(mountAt(mounts, "/")).toEqual({ id: "3", path: "/", options: "ro", readOnly: true });
+    expect(mountAt(mounts, "/a b")).toEqual({ id: "2", path: "/a b", options: "ro,nosuid", readOnly: true });
     expect(mountAt(mounts, "/b")).toBeUndefined();
   });
 });

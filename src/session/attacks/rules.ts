@@ -4,6 +4,7 @@ import { YES_APPROVER } from "../../gate/approver.ts";
 import { ToolGate } from "../../gate/tool-gate.ts";
 import { Box, type BoxPlan } from "../../sandbox/box.ts";
 import { contractOf, type ToolName } from "../../tools/catalogue.ts";
+import { keepNothing } from "../guarding.ts";
 import type { Arena } from "./arena.ts";
 import type { Attack, Step } from "./attack.ts";
 import { calls, control, DONE, deniedBy, fact, tool } from "./steps.ts";
@@ -106,7 +107,7 @@ function opening(what: string, change: (plan: BoxPlan) => BoxPlan, gives: RegExp
 async function opened({ inside }: Arena, change: (plan: BoxPlan) => BoxPlan): Promise<string> {
   const { engine, plan } = inside.box;
   try {
-    const other = await Box.start(engine, change(plan));
+    const other = await Box.start(engine, change(plan), keepNothing);
     await other.remove();
     return "opened";
   } catch (error) {

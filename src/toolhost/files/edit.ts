@@ -19,6 +19,7 @@ import { unifiedDiff } from "./unified-diff.ts";
 
 export const handleEdit: Handler<"edit"> = async (args, context) => {
   const real = await realpath(resolvePath(args.path, context.host.hello));
+  context.host.guard.refuse(real);
   return oneAtATime(real, () => editFile(real, args, context));
 };
 

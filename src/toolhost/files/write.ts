@@ -25,6 +25,7 @@ export const handleWrite: Handler<"write"> = async (args, context) => {
     );
   }
   const real = await realTarget(resolvePath(args.path, context.host.hello));
+  context.host.guard.refuse(real);
   return oneAtATime(real, () => writeWhole(real, args, context));
 };
 

@@ -167,8 +167,6 @@ describe("what nothing enforces yet", () => {
   const KEYS: [string, string][] = [
     ["workspace.mode: copy", "workspace: { mode: copy }"],
     ["workspace.git: private", "workspace: { git: private }"],
-    ["workspace.hardlinks: protect", "workspace: { hardlinks: protect }"],
-    ["workspace.hardlinks: allow", "workspace: { hardlinks: allow }"],
     ["workspace.cache: true", "workspace: { cache: true }"],
     ["network.upload_limit", "network: { upload_limit: 1MB }"],
     ["limits.output", "limits: { output: 50KB }"],

@@ -27,6 +27,9 @@ export class TestShell {
       programs: { rg: "/usr/bin/rg", shell: "/bin/bash", shellKind: "bash" },
       readonly: [],
       hidden: [],
+      session: "s",
+      mounts: [],
+      guarded: [],
       maxOutputFileBytes: 8 * 1024 * 1024,
       idleSeconds: 30,
       ...changes,
@@ -36,7 +39,7 @@ export class TestShell {
 
   run(command: string, { timeout = 10, background, signal, show }: Call = {}): Promise<Outcome> {
     const context = {
-      host: { hello: this.hello, seen: new Map<string, string>() },
+      host: { hello: this.hello, seen: new Map<string, string>(), guard: { refuse: () => undefined } },
       signal: signal ?? new AbortController().signal,
       show: show ?? (() => undefined),
     };

@@ -42,6 +42,7 @@ export class Workspace {
     this.host = {
       hello: { ...HELLO, root: this.root, home: this.home, state: join(this.base, "state") },
       seen: new Map(),
+      guard: { refuse: () => undefined },
     };
   }
 
@@ -95,6 +96,9 @@ const HELLO = {
   programs: { rg: programPath("rg"), shell: programPath("bash"), shellKind: "bash" as const },
   readonly: [],
   hidden: [],
+  session: "s",
+  mounts: [],
+  guarded: [],
   maxOutputFileBytes: 1024 * 1024,
   idleSeconds: 60,
 };

@@ -1,0 +1,264 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { link, lstat, mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { execa } from "execa";
+import { describe, expect, it } from "vitest";
+import type { Quarantined } from "../../src/core/quarantine.ts";
+import type { RunResult } from "../../src/session/result.ts";
+import { cli, Place, startCli } from "../support/engine.ts";
+
+type Home = { GLOVEBOX_HOME: string };
+
+/** A place with a home of its own, which is where sessions and what they keep are. */
+async function placeWithHome(files: Record<string, string> = {}): Promise<{ place: Place; env: Home }> {
+  const place = await Place.create();
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(join(place.root, path, ".."), { recursive: true });
+    await writeFile(join(place.root, path), text);
+  }
+  const home = join(place.folder, "home");
+  await mkdir(home);
+  return { place, env: { GLOVEBOX_HOME: home } };
+}
+
+async function run(place: Place, env: Home, script: string, more: string[] = []) {
+  const file = join(place.folder, "script.yaml");
+  await writeFile(file, script);
+  const args = ["run", "--json", "--workspace", place.root, "--model", `scripted:${file}`, ...more, "go"];
+  const { code, stdout, stderr } = await cli(args, { env });
+  return { code, stderr, result: JSON.parse(stdout) as RunResult };
+}
+
+function calls(...commands: string[]): string {
+  const turns = commands.map((command) => `- calls: [ { bash: { command: ${JSON.stringify(command)} } } ]\n`);
+  return `${turns.join("")}- text: "Done."\n`;
+}
+
+/** Every name below a folder with what it is, and the hash of what it holds. */
+async function inventory(folder: string): Promise<string[]> {
+  const names = (await readdir(folder, { recursive: true })).toSorted();
+  return Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, name);
+      const { mode, uid, gid, mtimeMs, isFile, isSymbolicLink } = await lstat(path).then((stats) => ({
+        ...stats,
+        isFile: stats.isFile(),
+        isSymbolicLink: stats.isSymbolicLink(),
+      }));
+      const content = isFile
+        ? createHash("sha256")
+            .update(await readFile(path))
+            .digest("hex")
+        : isSymbolicLink
+          ? await readlink(path)
+          : "";
+      return [name, mode, uid, gid, isFile ? mtimeMs : "", content].join(" ");
+    }),
+  );
+}
+
+const facts = ({ path, kind, rule }: Quarantined): string[] => [path, kind, rule];
+
+describe("what appears at a protected path that did not exist", () => {
+  const MAKE = "mkdir -p .vscode && echo '{\"run\":1}' > .vscode/tasks.json; echo 'export A=1' > .envrc; ls -A | wc -l";
+
+  it("FS-39 is moved out after the call, a pattern and a repository at the end, and can be brought back", async () => {
+    const before = { "a.txt": "a\n", "old/own.secret": "own\n", "old/.env": "KEY=1\n" };
+    const { place, env } = await placeWithHome(before);
+    await using _ = place;
+    const policy = join(place.folder, "policy.yaml");
+    await writeFile(policy, 'version: 1\nworkspace: { readonly: ["**/*.secret"], hidden: ["**/.env"] }\n');
+    const git = "git -c user.name=a -c user.email=a@example.com";
+    const script = calls(
+      MAKE,
+      "ls -A; mkdir -p deep && echo x | tee deep/one.secret deep/.env",
+      `git init -q . && git add a.txt && ${git} commit -qm first && git log --oneline`,
+      "git log --oneline | wc -l; ls -A",
+    );
+    const { code, stderr, result } = await run(place, env, script, ["--policy", policy]);
+    expect([code, result.outcome]).toEqual([0, "completed"]);
+    expect(result.denials.map(({ by, rule }) => [by, rule])).toEqual([
+      ["containment", expect.stringMatching(/^built-in\/workspace\.protected/)],
+    ]);
+    expect(result.denials[0]?.enable_with).toContain(`glovebox apply ${result.session_id}`);
+    expect(result.quarantined.map(facts).toSorted()).toEqual([
+      [".envrc", "appeared", expect.any(String)],
+      [".git", "git", expect.any(String)],
+      [".vscode", "appeared", expect.any(String)],
+      ["deep/.env", "appeared", "user/workspace.hidden[0]"],
+      ["deep/one.secret", "appeared", "user/workspace.readonly[0]"],
+    ]);
+    expect((await readdir(place.root, { recursive: true })).toSorted()).toEqual([
+      ...["a.txt", "deep", "old", "old/.env", "old/own.secret"],
+    ]);
+    for (const [path, text] of Object.entries(before))
+      expect(await readFile(join(place.root, path), "utf8")).toBe(text);
+    expect(stderr).toContain(".vscode appeared and was moved out of the workspace");
+
+    const shown = await cli(["sessions", "show", result.session_id ?? ""], { env });
+    expect(shown.stdout).toContain(".envrc was moved out of the workspace");
+    expect(shown.stdout).toContain(".git was made by a command");
+    // The repository worked until the end.
+    expect(shown.stdout).toMatch(/^ +1$/m);
+
+    const id = result.session_id ?? "";
+    const listed = JSON.parse((await cli(["apply", id, "--json"], { env })).stdout);
+    expect(listed.items.map(({ path }: Quarantined) => path)).toEqual([
+      ...[".envrc", ".git", ".vscode", "deep/.env", "deep/one.secret"],
+    ]);
+    const unattended = await cli(["apply", id, ".envrc"], { env });
+    expect([unattended.code, unattended.stdout]).toEqual([2, expect.stringContaining("│ export A=1")]);
+    expect(existsSync(join(place.root, ".envrc"))).toBe(false);
+    for (const path of [".envrc", ".vscode/", ".git"]) {
+      expect(await cli(["apply", id, path, "--yes"], { env })).toMatchObject({ code: 0 });
+    }
+    expect(await readFile(join(place.root, ".envrc"), "utf8")).toBe("export A=1\n");
+    expect(await readFile(join(place.root, ".vscode/tasks.json"), "utf8")).toBe('{"run":1}\n');
+    const log = await execa("git", ["-c", "safe.directory=*", "log", "--format=%s"], { cwd: place.root });
+    expect(log.stdout).toBe("first");
+    const again = await cli(["apply", id, ".envrc", "--yes"], { env });
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("exists")]);
+    const unknown = await cli(["apply", id, "a.txt", "--yes"], { env });
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("has kept nothing of")]);
+  });
+
+  it("FS-39 is not created by the file tools, nor by a pattern, and what is beside it is", async () => {
+    const { place, env } = await placeWithHome();
+    await using _ = place;
+    const write = (path: string): string => `- calls: [ { write: { path: ${JSON.stringify(path)}, content: "x" } } ]\n`;
+    const paths = [".npmrc", ".github/workflows/ci.yml", "my.code-workspace", ".github/other.yml"];
+    const { result } = await run(place, env, `${paths.map(write).join("")}- text: "Done."\n`);
+    expect(result.denials.map(({ tool, rule }) => [tool, rule.replace(/\[\d+\]$/, "")])).toEqual([
+      ["write", "built-in/workspace.protected"],
+      ["write", "built-in/workspace.protected"],
+      ["write", "built-in/workspace.protected"],
+    ]);
+    expect(result.quarantined).toEqual([]);
+    expect(await readdir(place.root, { recursive: true })).toEqual([".github", ".github/other.yml"]);
+  });
+
+  it.each(["run", "gc"])("FS-39 is moved out by the next %s after a run that was killed", async (next) => {
+    const { place, env } = await placeWithHome({ "a.txt": "a\n" });
+    await using _ = place;
+    await writeFile(join(place.folder, "s.yaml"), calls(`${MAKE}; sleep 600`));
+    const started = startCli(
+      ["run", "--events", "--workspace", place.root, "--model", `scripted:${place.folder}/s.yaml`, "go"],
+      { env },
+    );
+    await expect.poll(() => existsSync(join(place.root, ".envrc")), { timeout: 20_000 }).toBe(true);
+    const id = JSON.parse(started.stdout().split("\n")[0] ?? "").id as string;
+    started.child.kill("SIGKILL");
+    await started.ended;
+
+    const after = next === "gc" ? await cli(["gc"], { env }) : await run(place, env, calls("ls -A"));
+    const said = "stdout" in after ? after.stdout : after.stderr;
+    expect(after.code).toBe(0);
+    expect(said).toContain(id);
+    expect(said).toContain(".vscode appeared and was moved out of the workspace");
+    expect(await readdir(place.root)).toEqual(["a.txt"]);
+    expect(await cli(["apply", id, ".envrc", "--yes"], { env })).toMatchObject({ code: 0 });
+    expect(await readFile(join(place.root, ".envrc"), "utf8")).toBe("export A=1\n");
+    expect((await cli(["gc"], { env })).stdout).not.toContain(id);
+    expect(existsSync(join(place.root, ".envrc"))).toBe(true);
+  });
+});
+
+describe("a file with a name outside the workspace", () => {
+  it("FS-54 is not written by a command that a person runs either, and that is said", async () => {
+    const { place, env } = await placeWithHome({ "src/own.txt": "own\n" });
+    await using _ = place;
+    const store = join(place.folder, "store.txt");
+    await writeFile(store, "of the store\n");
+    await link(store, join(place.root, "src/linked.txt"));
+    const command = "echo evil > src/linked.txt; cat src/linked.txt; touch beside";
+    const exec = (...more: string[]) =>
+      cli(["exec", "--workspace", place.root, ...more, "--", "sh", "-c", command], { env });
+    const { stdout, stderr } = await exec();
+    expect([stdout, await readFile(store, "utf8")]).toEqual(["of the store\n", "of the store\n"]);
+    expect(stderr).toContain("read-only, as files there are hard links to files outside: src");
+    expect(existsSync(join(place.root, "beside"))).toBe(true);
+
+    const policy = join(place.folder, "policy.yaml");
+    await writeFile(policy, "version: 1\nworkspace: { hardlinks: allow }\n");
+    expect((await exec("--policy", policy)).stdout).toBe("evil\n");
+    expect(await readFile(store, "utf8")).toBe("evil\n");
+  });
+
+  it("FS-54 is read-only in a run from the first call on that may write, which is said and in the log", async () => {
+    const { place, env } = await placeWithHome({ "src/own.txt": "own\n" });
+    await using _ = place;
+    await link(join(place.root, "src/own.txt"), join(place.folder, "outside"));
+    const { code, result, stderr } = await run(place, env, calls("echo evil > src/own.txt; echo free > free"));
+    expect([code, await readFile(join(place.folder, "outside"), "utf8")]).toEqual([0, "own\n"]);
+    expect(await readFile(join(place.root, "free"), "utf8")).toBe("free\n");
+    expect(stderr).toContain("hard links to files outside: src");
+    const shown = await cli(["sessions", "show", result.session_id ?? ""], { env });
+    expect(shown.stdout).toContain("hard links to files outside");
+  });
+});
+
+describe("a workspace after a run", () => {
+  const FILES = { "a.txt": "a\n", "src/b.txt": "b\n", ".vscode/settings.json": "{}\n" };
+  const endings: [string, (place: Place, env: Home) => Promise<unknown>][] = [
+    [
+      "that ended",
+      async (place, env) => {
+        const { result } = await run(place, env, calls("cat a.txt", "ls -laR .vscode"));
+        expect(result.outcome).toBe("completed");
+      },
+    ],
+    [
+      "that could not start",
+      async (place, env) => {
+        const { code } = await run(place, env, calls("true"), ["--image", "glovebox/none:such", "--no-build"]);
+        expect(code).toBe(5);
+      },
+    ],
+    [
+      "whose container was refused by the engine",
+      async (place, env) => {
+        // A limit above what the machine has: the container is made and cannot be.
+        await writeFile(join(place.folder, "p.yaml"), "version: 1\nlimits: { cpus: 1024 }\n");
+        const { code } = await run(place, env, calls("true"), ["--policy", join(place.folder, "p.yaml")]);
+        expect(code).toBe(5);
+      },
+    ],
+    [
+      "whose tool host was killed",
+      async (place, env) => {
+        const { result } = await run(place, env, calls("kill -9 -1; sleep 5", "true"));
+        expect(result.tool_calls).toMatchObject({ total: 2, errors: 1 });
+      },
+    ],
+    [
+      "that was killed",
+      async (place, env) => {
+        await writeFile(join(place.folder, "s.yaml"), calls("sleep 600"));
+        const args = ["run", "--events", "--workspace", place.root, "--model", `scripted:${place.folder}/s.yaml`, "go"];
+        const started = startCli(args, { env });
+        await expect.poll(started.stdout, { timeout: 20_000 }).toContain('"call_started"');
+        started.child.kill("SIGKILL");
+        await started.ended;
+        await cli(["gc"], { env });
+      },
+    ],
+  ];
+
+  it.each(endings)("FS-41 %s has nothing in it of ours", async (_, end) => {
+    const { place, env } = await placeWithHome(FILES);
+    await using __ = place;
+    const before = await inventory(place.root);
+    expect(before.length).toBe(5);
+    await end(place, env);
+    expect(await inventory(place.root)).toEqual(before);
+  });
+
+  it("FS-41 is seen to differ when something is left", async () => {
+    const { place, env } = await placeWithHome(FILES);
+    await using _ = place;
+    const before = await inventory(place.root);
+    await run(place, env, calls("touch left"));
+    expect(await inventory(place.root)).not.toEqual(before);
+  });
+});
