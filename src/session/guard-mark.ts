@@ -6,13 +6,14 @@ import { isSessionId } from "../core/ids.ts";
 import { currentOwner, ownerState } from "../sandbox/owner.ts";
 import type { Watched } from "../workspace/appeared.ts";
 import type { GuardMark } from "./guard-mark-schema.ts";
+import { writeFailure } from "./log.ts";
 
 /** The mark of a session that has not looked through its workspace at its end. */
 export type UnfinishedSession = { sessionFile: string; mark: GuardMark };
 
 const ENDING = ".guard.json";
 
-/** Says, beside the log, what is to be looked for if this session dies. */
+/** Says, beside the log, what is to be looked for if this session dies. @throws GloveboxError `SESSION_WRITE_FAILED`. */
 export async function setMark(sessionFile: string, root: string, watched: Watched): Promise<void> {
   const mark: GuardMark = {
     version: 1,
@@ -21,7 +22,10 @@ export async function setMark(sessionFile: string, root: string, watched: Watche
     guarded: [...watched.guarded],
     protected: [...watched.protected],
   };
-  await writeAtomically(markOf(sessionFile), `${JSON.stringify(mark)}\n`, 0o600);
+  const file = markOf(sessionFile);
+  await writeAtomically(file, `${JSON.stringify(mark)}\n`, 0o600).catch((error: unknown) => {
+    throw writeFailure(file, error);
+  });
 }
 
 export function removeMark(sessionFile: string): Promise<void> {

@@ -131,7 +131,8 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-function writeFailure(path: string, error: unknown): GloveboxError {
+/** The error for a file of a session that could not be written. */
+export function writeFailure(path: string, error: unknown): GloveboxError {
   return new GloveboxError(
     "SESSION_WRITE_FAILED",
     `Session log \`${path}\` could not be written: ${messageOf(error)}`,

@@ -216,15 +216,6 @@ describe("a workspace after a run", () => {
       },
     ],
     [
-      "whose container was refused by the engine",
-      async (place, env) => {
-        // A limit above what the machine has: the container is made and cannot be.
-        await writeFile(join(place.folder, "p.yaml"), "version: 1\nlimits: { cpus: 1024 }\n");
-        const { code } = await run(place, env, calls("true"), ["--policy", join(place.folder, "p.yaml")]);
-        expect(code).toBe(5);
-      },
-    ],
-    [
       "whose tool host was killed",
       async (place, env) => {
         const { result } = await run(place, env, calls("kill -9 -1; sleep 5", "true"));

@@ -19,7 +19,8 @@ export function openWeak(weaken: Weakening): OpenPlain {
     const spec = { ...plan.spec, imageVolumes: [], ...weaken(plan.spec) };
     const container = await startContainer(engine.docker, spec, plan.prefix);
     const connection = new ToolHostConnection(await startToolHost(container.docker, plan.spec.user), keepNothing);
-    await connection.greet(plan.hello);
+    // Its mounts are not those of the plan, which the tool host would not let pass.
+    await connection.greet({ ...plan.hello, mounts: [] });
     const sandbox: Sandbox = {
       facts: { ...proper.facts, containerId: container.docker.id },
       failure: undefined,

@@ -6,6 +6,7 @@ import { type Headers, pack } from "tar-fs";
 import { GloveboxError, messageOf } from "../../core/errors.ts";
 import { removeContainer } from "../engine/containers.ts";
 import type { Engine } from "../engine/engine.ts";
+import { statusOf } from "../engine/status.ts";
 import type { ImageInputs } from "./plan.ts";
 
 /** What a build is doing, for people: `step` is its name, `line` the last line it printed. */
@@ -133,17 +134,25 @@ function handleEvent(event: StreamEvent, onLine: (line: string) => void): void {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours of build output begin with one
 const ANSI = /\u001b\[[0-9;]*m/g;
 
+/** Removes unnamed images with these labels. An engine that is at it for somebody else leaves them to the next build. */
+async function prune({ docker }: Engine, label: readonly string[]): Promise<void> {
+  try {
+    await docker.pruneImages({ filters: JSON.stringify({ label, dangling: ["true"] }) });
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error;
+  }
+}
+
 /** Removes what an interrupted or finished build of this cache folder left: containers, unnamed images, folders. */
 export async function cleanUp({ engine, inputs }: Pick<BuildContext, "engine" | "inputs">): Promise<void> {
   const label = Object.entries(builderLabel(inputs)).map(([name, value]) => `${name}=${value}`);
   const filters = JSON.stringify({ label });
   const left = await engine.docker.listContainers({ all: true, filters });
   await Promise.all(left.map(({ Id }) => removeContainer(engine.docker.getContainer(Id))));
-  await engine.docker.pruneImages({ filters: JSON.stringify({ label, dangling: ["true"] }) });
+  await prune(engine, label);
   // Whole images whose name another builder, with another cache folder, has given to its own.
   for (const kind of ["base", "runtime"] satisfies ImageKind[]) {
-    const nameless = { label: [`glovebox.kind=${kind}`], dangling: ["true"] };
-    await engine.docker.pruneImages({ filters: JSON.stringify(nameless) });
+    await prune(engine, [`glovebox.kind=${kind}`]);
   }
   await rm(scratchParent(inputs), { recursive: true, force: true });
 }

@@ -38,7 +38,7 @@ export const HIDING_ATTACKS: Attack[] = [
       tool("edit", { path: "key.hide", edits: [{ oldText: "canary", newText: "x" }] }, rule(1)),
       tool("write", { path: "hidden/new", content: "harm" }, rule(0)),
       calls(
-        "EROFS EBUSY EXDEV ENOENT",
+        "EROFS EACCES EBUSY EXDEV ENOENT",
         "own openat -100 =key.hide 02001",
         "own unlinkat -100 =key.hide 0",
         "own unlinkat -100 =hidden 0x200",
@@ -56,7 +56,7 @@ export const HIDING_ATTACKS: Attack[] = [
       control(tool("ls", { path: "deep" }, /^ok[\s\S]*keys/)),
       control(shell("[ -s ordinary.txt ] && echo has a size", /^ok: has a size/)),
       shell(
-        "[ -s key.hide ] && echo has a size; ls -A hidden; [ -e hidden/key ] && echo is there; echo end",
+        '[ -s key.hide ] && echo has a size; for f in hidden/* hidden/.[!.]*; do [ -e "$f" ] && echo "$f"; done; echo end',
         /^ok: end$/,
       ),
       tool("ls", { path: "hidden" }, rule(0)),
@@ -70,7 +70,7 @@ export const HIDING_ATTACKS: Attack[] = [
       control(tool("read", { path: "links-to-keys/open" }, /^ok/)),
       shell("[ -s links-to-keys/key.hide ] && echo has a size; echo end", /^ok: end$/),
       tool("read", { path: "links-to-keys/key.hide" }, DONE),
-      calls("EROFS", "own openat -100 =links-to-keys/key.hide 02001"),
+      calls("EROFS EACCES", "own openat -100 =links-to-keys/key.hide 02001"),
     ],
   },
 ];
