@@ -103,7 +103,12 @@ export class ToolHost {
       const guard = createGuard(shared);
       const host: Host = { hello, seen: new Map(), guard };
       const shell = createShell(shared);
-      const watch = new MountWatch({ ...shared, guard, onChange: (change) => this.#sayChanged(change) });
+      const watch = new MountWatch({
+        ...shared,
+        guard,
+        isQuiet: () => this.#running.size === 0 && scope.session().length === 0,
+        onChange: (change) => this.#sayChanged(change),
+      });
       this.#greeted = { host, shell, guard, watch, handlers: { ...FILE_HANDLERS, bash: shell.handleBash } };
       // One that died while it held everything still has left it so.
       if (hello.previousPid !== undefined) void shell.settled.then(() => scope.continueAll?.());
@@ -124,6 +129,7 @@ export class ToolHost {
     const controller = new AbortController();
     if (this.#cancelled.delete(id)) controller.abort();
     this.#running.set(id, controller);
+    this.#greeted?.watch.resume();
     const live = new LiveOutput(id, this.#peer);
     const result = await this.#perform(tool, args, { signal: controller.signal, show: (bytes) => live.show(bytes) });
     this.#running.delete(id);

@@ -22,6 +22,8 @@ export type MountWatchParts = {
   scope: Pick<ProcessScope, "stopAll">;
   keeper: Keeper;
   guard: Guard;
+  /** Nothing of the session's runs: nothing could write then, and the next call looks anew. */
+  isQuiet: () => boolean;
   /** Everything stands still and is kept; nothing must begin any more. */
   onChange: (change: Pick<MountsChanged, "paths" | "notes">) => void;
 };
@@ -48,7 +50,12 @@ export class MountWatch {
     const now = identitiesIn(this.#table);
     this.#before = new Map(parts.hello.mounts.map((path) => [path, now.get(path)]));
     this.#isWhole = [...this.#before.values()].every((id) => id !== undefined);
-    this.#timer = setInterval(() => this.hasChanged(), EVERY_MS);
+  }
+
+  /** Looks every 200 ms from now on, until nothing runs any more. */
+  resume(): void {
+    if (this.#hasChanged) return;
+    this.#timer ??= setInterval(() => (this.#parts.isQuiet() ? this.stop() : this.hasChanged()), EVERY_MS);
     this.#timer.unref();
   }
 
@@ -75,6 +82,7 @@ export class MountWatch {
 
   stop(): void {
     clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
   async #rememberAll(): Promise<void> {
