@@ -8,6 +8,7 @@ import { chooseModel, MODEL_KEYS } from "../model/choose.ts";
 import { droppedWords } from "../policy/dropped.ts";
 import { BUILT_IN_POLICY, type Policy } from "../policy/policy.ts";
 import { connectEngine, type Engine } from "../sandbox/engine/engine.ts";
+import { runcVersion, runcWarning } from "../sandbox/engine/runc.ts";
 import { ensureImages } from "../sandbox/images/images.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
@@ -103,10 +104,19 @@ async function examineSandbox(surroundings: Surroundings, policy: Policy, option
     const engine = await connectEngine({ env, home: userHome, uid: process.getuid?.() });
     const images = await examineImages(engine, surroundings);
     const canStart = images.every(({ status }) => status !== "problem");
-    return [engineFinding(engine), ...images, ...(canStart ? await tryOut(surroundings, policy, options) : [])];
+    const engineFindings = [engineFinding(engine), ...(await runcFindings(engine))];
+    return [...engineFindings, ...images, ...(canStart ? await tryOut(surroundings, policy, options) : [])];
   } catch (error) {
     return [problem("engine", error)];
   }
+}
+
+/** No error: distributions mend an old release under its old number. */
+async function runcFindings({ docker }: Engine): Promise<Finding[]> {
+  const version = await runcVersion(docker);
+  const warning = version === undefined ? undefined : runcWarning(version);
+  if (warning === undefined) return [];
+  return [{ subject: "engine", status: "warning", detail: warning, hint: "Update runc, or read its changelog" }];
 }
 
 function engineFinding(engine: Engine): Finding {

@@ -25,7 +25,7 @@ describe("an image of somebody else's", () => {
     ["false", `FROM ${base}\nENTRYPOINT ["/bin/false"]\nCMD ["x"]`],
     ["user", `FROM ${base}\nUSER nobody\nWORKDIR /proc/self/fd/8\nHEALTHCHECK --interval=1s CMD false`],
     ["stop", `FROM ${base}\nSTOPSIGNAL SIGWINCH\nONBUILD RUN false`],
-  ])("O-LIFE-03 with its own %s is used like any other", async (name, lines) => {
+  ])("O-LIFE-03, O-DOCK-01 with its own %s is used like any other", async (name, lines) => {
     await using place = await Place.create();
     await using opened = await openSandbox(place.root, { image: await image(name, lines) });
     const { sandbox } = opened;

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
@@ -71,6 +71,50 @@ describe("a hidden path", () => {
   });
 });
 
+describe("O-POL-03 the folder above a protected path", () => {
+  it("is not renamed and made anew", async () => {
+    await using place = await placeWith({ ".git/hooks/pre-commit": "own", "conf/policy.yml": "own", "free/x": "" });
+    await using opened = await openSandbox(place.root, { protect: { readonly: [".git/hooks", "conf/policy.yml"] } });
+    const renewed = (folder: string, path: string) =>
+      `mv ${folder} ${folder}2 && mkdir -p $(dirname ${path}) && echo evil > ${path}`;
+    const command = [
+      ["free", "free/x"],
+      [".git", ".git/hooks/pre-commit"],
+      ["conf", "conf/policy.yml"],
+    ]
+      .map(([folder = "", path = ""]) => `( ${renewed(folder, path)} ) 2>&1 && echo done ${folder}`)
+      .join("; ");
+    const seen = words(await call(opened.sandbox, "bash", { command }));
+    expect(seen).toMatch(/^done free\nmv: .*Device or resource busy\nmv: .*Device or resource busy\n/);
+    for (const path of [".git/hooks/pre-commit", "conf/policy.yml"])
+      expect(await readFile(join(place.root, path), "utf8")).toBe("own");
+  });
+});
+
+describe("O-POL-08 a `.git` that is no ordinary folder", () => {
+  it.each<[string, (root: string) => Promise<unknown>]>([
+    ["the pointer of a worktree", (root) => writeFile(join(root, ".git"), "gitdir: /nowhere/.git/worktrees/x\n")],
+    [
+      "a folder whose hooks are a link",
+      async (root) => {
+        await mkdir(join(root, ".git"));
+        await mkdir(join(root, "tools"));
+        await symlink("../tools", join(root, ".git/hooks"));
+      },
+    ],
+  ])("%s: a session starts, and it stays as it is", async (_, make) => {
+    await using place = await placeWith({ "a.txt": "" });
+    await make(place.root);
+    await using opened = await openSandbox(place.root);
+    const tries =
+      "( echo x > .git || echo x > .git/config || rm -rf .git || mv .git g || ln -sfn /tmp .git/hooks ) 2>/dev/null";
+    const seen = words(
+      await call(opened.sandbox, "bash", { command: `${tries} && echo changed; touch ok && echo works` }),
+    );
+    expect(seen).toBe("works\n");
+  });
+});
+
 describe("a self-test", () => {
   const FILES = { "a/b/c.yml": "x", "k/.env": SECRET, "secrets/key": SECRET };
   const PROTECT: NonNullable<OpenOptions["protect"]> = { readonly: ["a/b/c.yml"], hidden: ["**/.env", "secrets"] };
@@ -136,7 +180,7 @@ describe("a self-test", () => {
   });
 
   it.runIf(isRoot)(
-    "FS-44 notices a file system mounted below what is read-only, which is refused by name at the next start",
+    "O-POL-06 FS-44 notices a file system mounted below what is read-only, which is refused by name at the next start",
     async () => {
       await using place = await placeWith({ ...FILES, "secrets/disk/x": "" });
       const disk = join(place.root, "secrets/disk");

@@ -175,7 +175,7 @@ describe("a project's policy in a run", () => {
     expect(await readFile(join(place.root, ".env"), "utf8")).toBe("KEY=1234567");
   });
 
-  it("protects what a person's tools act upon, unless the person opens it", async () => {
+  it("FS-35 protects what a person's tools act upon, unless the person opens it", async () => {
     await using place = await Place.create();
     for (const folder of [".vscode", ".husky"]) await mkdir(join(place.root, folder));
     await writeFile(join(place.root, "x.code-workspace"), "{}");

@@ -182,7 +182,7 @@ async function filesBelow(folder: string): Promise<string> {
 }
 
 describe("text mode", () => {
-  it("O-SEC-03 shows escape sequences of model, tools and names, and executes none", async () => {
+  it("O-SEC-03, P-40 shows escape sequences of model, tools and names, and executes none", async () => {
     await using place = await Place.create();
     await using server = await ChatServer.start(
       sse([
