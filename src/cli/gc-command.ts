@@ -24,7 +24,7 @@ export function gcCommand(flags: { json?: boolean }, io: Io): Promise<number> {
       out.line(`removed ${kind} ${visibleLine(name)}${session ? ` (session ${visibleLine(session)})` : ""}`);
     }
     for (const item of moved) out.line(`session ${visibleLine(item.session)}: ${quarantineWords(item)}`);
-    for (const problem of problems) screen.line(`glovebox: could not remove ${visibleLine(problem)}`);
+    for (const problem of problems) screen.line(`glovebox: ${visibleLine(problem)}`);
     return exitCode;
   });
 }

@@ -36,7 +36,7 @@ export function mountWords(event: "remounted" | "links_protected", detail: JsonO
     ];
   }
   return [
-    `replaced on the host while it was protected: ${list("paths")}; for at most 0.2 s commands could have written it, so look at it. The sandbox was started again`,
+    `replaced on the host while it was protected or hidden: ${list("paths")}; for at most 0.2 s commands could have read and written it, so look at it. The sandbox was started again`,
     ...wordsIn(detail, "notes"),
   ];
 }

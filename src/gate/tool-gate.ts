@@ -72,7 +72,7 @@ export class ToolGate {
 
   /** One question at a time, in the order of the calls: an answer is to the question a person has before them. */
   #ask(request: GateRequest, decision: Asking, signal: AbortSignal): Promise<Verdict> {
-    const turn = Promise.race([this.#asked, whenAborted(signal)]);
+    const turn = orAborted(this.#asked, signal);
     const verdict = turn.then(() => this.#settle(request, decision, signal));
     this.#asked = Promise.all([this.#asked, verdict]);
     return verdict;
@@ -97,7 +97,7 @@ export class ToolGate {
     }
     if (signal.aborted) return refusal("aborted");
     try {
-      const answer = await Promise.race([this.#options.approver.ask(question, signal), whenAborted(signal)]);
+      const answer = await orAborted(this.#options.approver.ask(question, signal), signal);
       if (answer === undefined || signal.aborted) return refusal("aborted");
       return answer.type === "no" ? { ...answer, steering: answer.reason ?? undefined } : answer;
     } catch (error) {
@@ -116,12 +116,18 @@ function refusal(reason: string): Settled {
   return { type: "no", reason, steering: undefined };
 }
 
-/** An approver may not look at its signal; nothing waits for it then. */
-function whenAborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
+/** An approver may not look at its signal; nothing waits for it then, and nothing listens longer than that. */
+async function orAborted<T>(settled: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const done = new AbortController();
+  const aborted = new Promise<undefined>((resolve) => {
     if (signal.aborted) resolve(undefined);
-    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    else signal.addEventListener("abort", () => resolve(undefined), { once: true, signal: done.signal });
   });
+  try {
+    return await Promise.race([settled, aborted]);
+  } finally {
+    done.abort();
+  }
 }
 
 function allowed(decision: Decision, approval: Approval): Verdict {

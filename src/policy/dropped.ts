@@ -49,8 +49,10 @@ function lists(asking: Layer, ceiling: Bounds): Dropped[] {
     // Which image is taken is decided elsewhere; listing some asks for none.
     if (!asked || !kept || ["union", "prefixes"].includes(LISTS[name]) || name === "images") return [];
     const isKept = ({ value }: Ruled<string>): boolean =>
-      kept.items.some((item) => (LISTS[name] === "folders" ? isWithin(value, item.value) : value === item.value));
-    const words = kept.items.map(({ value }) => value).join(", ") || "nothing";
+      LISTS[name] === "folders" ? kept.items.some((item) => isWithin(value, item.value)) : has(kept.items, value);
+    // What only one of both lists does not hold for either.
+    const stays = LISTS[name] === "folders" ? kept.items : kept.items.filter(({ value }) => has(asked.items, value));
+    const words = stays.map(({ value }) => value).join(", ") || "nothing";
     return asked.items.filter((item) => !isKept(item)).map((item) => dropped(item, kept.rule, words));
   });
 }
@@ -63,6 +65,10 @@ function commands(asking: Layer, ceiling: Bounds): Dropped[] {
     const { type, rule } = decideCommand(commandRulesOf(ceiling), base, item.value);
     return type === "allow" ? [] : [dropped(item, rule, type)];
   });
+}
+
+function has(items: readonly Ruled<string>[], value: string): boolean {
+  return items.some((item) => item.value === value);
 }
 
 function hosts(asking: Layer, ceiling: Bounds): Dropped[] {

@@ -64,7 +64,7 @@ export function normalHost(text: string): string {
 /** The words of what speaks against a wildcard: every name below a public suffix, or below one that strangers share. */
 export async function suffixOf(pattern: string): Promise<"public" | "shared" | undefined> {
   if (!pattern.startsWith("*.")) return undefined;
-  const { parse } = await import("tldts");
+  const { parse } = await import("./suffixes.ts");
   const { hostname, publicSuffix, isIcann, isPrivate } = parse(pattern.slice(2), { allowPrivateDomains: true });
   if (hostname === null || publicSuffix !== hostname) return undefined;
   if (isIcann) return "public";

@@ -5,6 +5,7 @@ export function pathProblem(text: string): string | undefined {
   if (text.startsWith("!")) return "begins with `!`; there is no negation, list what is meant";
   if (text.startsWith("/")) return "is absolute; paths are relative to the workspace";
   if (text.startsWith("~")) return "begins with `~`; paths are relative to the workspace";
+  if (/\{[^}]*,/.test(text)) return "has `{…,…}`, which is not expanded; list each pattern by itself";
   if (text.split("/").includes("..")) return "leaves the workspace by `..`";
   if ((text.match(/[*?]/g)?.length ?? 0) > 16) return "has more than 16 wildcards";
   return undefined;

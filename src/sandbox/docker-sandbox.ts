@@ -1,4 +1,4 @@
-import { type GloveboxError, toGloveboxError } from "../core/errors.ts";
+import { GloveboxError, toGloveboxError } from "../core/errors.ts";
 import type { Appeared } from "../core/quarantine.ts";
 import { syntheticResult, type ToolResult } from "../core/tool-result.ts";
 import { visibleLine } from "../core/visible.ts";
@@ -128,7 +128,10 @@ class DockerSandbox implements Sandbox {
     const { engine, plan, keep, appeared } = this.#options;
     const { found, problem } = await appeared();
     await sweep(engine, { plan: unguarded(plan), keep }, found);
-    if (problem) throw lost(`Not all of the workspace could be looked at for what must not be there: ${problem}`);
+    if (problem) {
+      const words = `Not all of the workspace could be looked at for what must not be there: ${problem}`;
+      throw new GloveboxError("SANDBOX_LOST", words, { hint: "Look there yourself before your own tools do" });
+    }
     await this.#emit("ended", null);
   }
 
@@ -191,8 +194,7 @@ class DockerSandbox implements Sandbox {
   }
 
   async #remount({ paths, notes, running }: MountsChanged): Promise<string> {
-    if (++this.#remounts > MAX_RESTARTS)
-      return this.#fail(lost(`Mounts of the workspace were detached on the host ${this.#remounts} times`));
+    if (++this.#remounts > MAX_RESTARTS) return this.#fail(detachedTooOften(this.#remounts, paths));
     await this.#startAgain();
     await this.#emit("remounted", { paths, notes, remounts: this.#remounts });
     const words = remountWords(paths, running.length > 0);
@@ -279,12 +281,20 @@ function linkWords(folders: readonly string[]): string {
   return `Read-only from now on, since files there are hard links to files outside the workspace: ${folders.map(visibleLine).join(", ")}. To change one, copy it elsewhere in the workspace; a person can open them by \`workspace.hardlinks: allow\` in their policy. Shell state and /tmp are as at the start`;
 }
 
+function detachedTooOften(times: number, paths: readonly string[]): GloveboxError {
+  const what = paths.map(visibleLine).join(", ");
+  const words = `Mounts of the workspace were detached on the host ${times} times, the last time of ${what}`;
+  return new GloveboxError("SANDBOX_LOST", words, {
+    hint: "Look at what is there, and close the editor or the program that keeps saving it while a session runs",
+  });
+}
+
 function remountWords(paths: readonly string[], wasRunning: boolean): string {
   const what = paths.map(visibleLine).join(", ");
   const lostCall = wasRunning
     ? "This call was ended; it may have had effects. "
     : "The sandbox was started again before this call. ";
-  return `${lostCall}On the host somebody replaced what is protected (${what}), so for at most 0.2 s it could be written. It is protected again; installed packages, /tmp, HOME, shell state and background processes are gone, workspace files are kept.`;
+  return `${lostCall}On the host somebody replaced what is protected or hidden (${what}), so for at most 0.2 s it could be read and written. It is protected again; installed packages, /tmp, HOME, shell state and background processes are gone, workspace files are kept.`;
 }
 
 function describeEnd(end: ContainerEnd | undefined): string {

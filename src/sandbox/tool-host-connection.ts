@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { StringDecoder } from "node:string_decoder";
-import { GloveboxError, messageOf } from "../core/errors.ts";
+import { GloveboxError, messageOf, toGloveboxError } from "../core/errors.ts";
 import type { Appeared } from "../core/quarantine.ts";
 import { visibleLine } from "../core/visible.ts";
 import {
@@ -271,11 +271,12 @@ export class ToolHostConnection {
   }
 }
 
-/** The error of a sandbox that no longer answers. */
+/** The error of a sandbox that no longer answers. What a person can do about the cause, if that is known, is the hint. */
 export function lost(words: string, cause?: unknown): GloveboxError {
   const detail = cause === undefined ? "" : `: ${messageOf(cause)}`;
+  const known = cause === undefined ? undefined : toGloveboxError(cause).hint;
   return new GloveboxError("SANDBOX_LOST", `${words}${detail}`, {
-    hint: "Its container is gone or does not react; `glovebox doctor` checks the engine",
+    hint: known ?? "Its container is gone or does not react; `glovebox doctor` checks the engine",
     cause,
   });
 }

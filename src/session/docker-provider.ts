@@ -1,4 +1,3 @@
-import { lstat } from "node:fs/promises";
 import { GloveboxError, toGloveboxError } from "../core/errors.ts";
 import { BUILT_IN_POLICY, type Policy } from "../policy/policy.ts";
 import type { BoxPlan } from "../sandbox/box.ts";
@@ -21,6 +20,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import { seccompOption } from "../sandbox/seccomp/option.ts";
 import { userInside } from "../sandbox/user.ts";
 import { type MountPlan, wholeWorkspace } from "../workspace/mount-plan.ts";
+import { folderState, identityOf } from "../workspace/same-folder.ts";
 import { fitLimits } from "./fit-limits.ts";
 import type { SandboxProvider, SandboxRequest } from "./provider.ts";
 
@@ -104,11 +104,11 @@ async function open(engine: Engine, options: DockerProviderOptions, asked: Sandb
 
 /** Whether the folder at `root` is still the one that is there now; never asked while a container has it. */
 async function sameFolder(root: string): Promise<() => Promise<void>> {
-  const before = await lstat(root);
+  const { dev, ino } = await identityOf(root);
   return async () => {
-    const now = await lstat(root).catch(() => undefined);
-    if (now?.dev === before.dev && now.ino === before.ino) return;
-    const what = now ? "is not the folder it was" : "is no longer there";
+    const state = await folderState(root, { dev, ino });
+    if (state === "same") return;
+    const what = state === "another" ? "is not the folder it was" : "is no longer there";
     throw new GloveboxError("WORKSPACE_REFUSED", `Workspace \`${root}\` ${what}`);
   };
 }

@@ -47,7 +47,8 @@ export async function execInSandbox(settings: ExecSettings, surroundings: Surrou
   const workspace = await openWorkspace(settings.workspace, { userHome, gloveboxHome: home.root });
   const { policy, facts } = await loadPolicy(workspace.root, settings, surroundings);
   const options = plainOptions({ ...settings, policy }, surroundings);
-  settings.onRecovered(await finishDead(join(home.sessions, workspaceId(workspace.root)), options, settings.signal));
+  const sessions = join(home.sessions, workspaceId(workspace.root));
+  await finishDead(sessions, options, settings.signal, settings.onRecovered);
   const planned = await planMounts(workspace.root, policy);
   settings.onPolicy({ ...facts, warnings: [...facts.warnings, ...(await planWarnings(workspace.root, planned))] });
   const onEvent = ({ event, detail }: SandboxEvent): void => {

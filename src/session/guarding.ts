@@ -1,8 +1,9 @@
 import type { Policy } from "../policy/policy.ts";
 import type { Keep } from "../sandbox/sandbox.ts";
-import { lookForAppeared, type Watched } from "../workspace/appeared.ts";
+import { type Look, lookForAppeared, type Watched } from "../workspace/appeared.ts";
 import type { MountPlan } from "../workspace/mount-plan.ts";
 import { renewPlan } from "../workspace/renew-plan.ts";
+import { type FolderIdentity, folderState, identityOf } from "../workspace/same-folder.ts";
 import { removeMark, setMark } from "./guard-mark.ts";
 import type { SandboxRequest } from "./provider.ts";
 import { quarantineFolder, storeArchive } from "./quarantine.ts";
@@ -27,19 +28,31 @@ export type GuardingParts = {
 
 export function guardWorkspace({ root, plan, hardlinks, recorder }: GuardingParts): Guarding {
   const watched = watchedIn(plan);
+  let folder: FolderIdentity | undefined;
   return {
     request: {
       replan: (linked) => renewPlan(root, plan, { paths: linked, rule: hardlinks.rule }),
       protectLinks: hardlinks.value === "allow" ? "never" : "before_writing",
-      appeared: () => lookForAppeared(root, watched),
+      appeared: () => lookInSame(root, folder, watched),
       async keep(item, archive) {
         const kept = await storeArchive(quarantineFolder(recorder.path), item, archive);
         await recorder.append({ type: "quarantine", ...kept });
       },
     },
-    begin: () => setMark(recorder.path, root, watched),
+    async begin() {
+      const { born, ...held } = await identityOf(root);
+      await setMark(recorder.path, { root, folder: { ...held, born } }, watched);
+      folder = held;
+    },
     end: () => removeMark(recorder.path),
   };
+}
+
+/** What a command made is not looked for in a folder that it never saw. */
+async function lookInSame(root: string, folder: FolderIdentity | undefined, watched: Watched): Promise<Look> {
+  if (folder && (await folderState(root, folder)) === "same") return lookForAppeared(root, watched);
+  const problem = `the workspace is no longer at \`${root}\`, so what the session left in it could not be looked through`;
+  return { found: [], problem };
 }
 
 /** Where there is no session: what cannot be kept is not moved out. */

@@ -27,7 +27,11 @@ export async function collectGarbage(surroundings: Surroundings, options: Option
   const removed = stale.map(
     (name): Removed => ({ kind: name.includes(":") ? "image" : "volume", name, session: undefined }),
   );
-  return { removed: [...reaped.removed, ...removed], moved, problems: [...reaped.problems, ...problems] };
+  return {
+    removed: [...reaped.removed, ...removed],
+    moved,
+    problems: [...reaped.problems.map((words) => `could not remove ${words}`), ...problems],
+  };
 }
 
 async function recoverAll(surroundings: Surroundings, reaped: Reaped, options: Options): Promise<Recovered> {

@@ -7,8 +7,8 @@ import { GloveboxError, messageOf, systemCode } from "../core/errors.ts";
 import { shortId } from "../core/ids.ts";
 import type { Quarantined, QuarantineItem } from "../core/quarantine.ts";
 
-/** 256 MiB of files and what an archive adds to that. */
-const MAX_ARCHIVE_BYTES = 384 * 1024 * 1024;
+/** 4 GiB of files and what an archive adds to that. */
+const MAX_ARCHIVE_BYTES = 5 * 1024 ** 3;
 
 /** Something kept, and where its archive is. */
 export type KeptItem = Quarantined & { file: string };
@@ -64,6 +64,12 @@ export async function openArchive({ file, sha256 }: KeptItem): Promise<Readable>
   }
   if (hash.digest("hex") !== sha256) throw corrupt(file, "is not what was stored");
   return createReadStream(file);
+}
+
+/** Removes what was being stored when its writer died; for when nobody else writes there. */
+export async function removeParts(folder: string): Promise<void> {
+  const parts = (await namesIn(folder)).filter((name) => name.endsWith(".part"));
+  await Promise.all(parts.map((name) => rm(join(folder, name), { force: true })));
 }
 
 async function writeHashed(file: string, archive: Readable): Promise<{ sha256: string; bytes: number }> {

@@ -69,7 +69,7 @@ export async function runPrompt(settings: RunSettings, surroundings: Surrounding
     version: VERSION,
     ...containerChoices(policy, env),
   };
-  settings.onRecovered(await finishDead(join(home.sessions, workspaceId(root)), provider, settings.signal));
+  await finishDead(join(home.sessions, workspaceId(root)), provider, settings.signal, settings.onRecovered);
   const { turns, toolCalls, seconds } = policy.limits;
   return runOnce({
     ...settings,

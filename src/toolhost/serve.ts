@@ -171,7 +171,10 @@ export class ToolHost {
 
   async #sweep(id: number, paths: readonly Appeared[]): Promise<void> {
     if (!this.#greeted) return;
-    const moved = await moveOut(this.#greeted.host.hello.root, paths, this.#keeper);
+    const moved = await moveOut(this.#greeted.host.hello.root, paths, {
+      keeper: this.#keeper,
+      tooLarge: "leave",
+    });
     const problems = moved.flatMap(({ item, problem }) => (problem === undefined ? [] : [`${item.path}: ${problem}`]));
     this.#peer.send({ type: "swept", id, problems });
   }

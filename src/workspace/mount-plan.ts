@@ -133,6 +133,12 @@ function place({ rule }: Rule, path: string, kind: PathKind): Place {
       "Look where it leads; name the folder itself, remove the link, or work on a fresh clone",
     );
   }
+  if (kind === "closed") {
+    throw refused(
+      `Policy rule ${rule}: \`${path}\` cannot be looked at, a folder on the way is closed to you`,
+      "Open the folder (`chmod u+rwx`), or take the rule out",
+    );
+  }
   throw refused(`Policy rule ${rule}: \`${path}\` is neither a file nor a folder`, "Name a file or a folder");
 }
 

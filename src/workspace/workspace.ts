@@ -9,20 +9,15 @@ export type Workspace = { root: string; uid: number; gid: number };
 export type Forbidden = { userHome: string; gloveboxHome: string };
 
 /** Paths the container needs for itself: a workspace there would hide them, and one above would hold them. */
-const NEEDED = [
-  "/usr",
-  "/bin",
-  "/sbin",
-  "/lib",
-  "/lib32",
-  "/lib64",
-  "/libx32",
-  "/etc",
+const NEEDED = ["/usr", "/home/glovebox", "/tmp", "/run", "/var/run"];
+/** Those of which nothing can be spared either, and what is the engine's own. */
+const CLOSED = [
   "/opt/glovebox",
-  "/home/glovebox",
-  "/tmp",
-  "/run",
-  "/var/run",
+  ...["bin", "sbin", "lib", "lib32", "lib64", "libx32"].flatMap((name) => [`/${name}`, `/usr/${name}`]),
+  "/usr/libexec",
+  "/etc",
+  "/boot",
+  ...["docker", "containerd", "containers"].flatMap((name) => [`/var/lib/${name}`, `/run/${name}`]),
 ];
 /** Nothing in these is a file of anybody's. */
 const UNREAL = ["/proc", "/sys", "/dev"];
@@ -32,27 +27,39 @@ const UNREAL = ["/proc", "/sys", "/dev"];
  * @throws GloveboxError `WORKSPACE_REFUSED` for what does not exist, is no folder, or would give too much away.
  */
 export async function openWorkspace(dir: string, forbidden: Forbidden): Promise<Workspace> {
-  const root = await realpath(resolve(dir)).catch((error: unknown) => {
+  const given = resolve(dir);
+  const root = await realpath(given).catch((error: unknown) => {
     throw refused(dir, systemCode(error) === "ENOENT" ? "does not exist" : `cannot be opened (${systemCode(error)})`);
   });
   const info = await stat(root);
   if (!info.isDirectory()) throw refused(dir, "is not a folder");
-  const problem = whyForbidden(root, await resolveForbidden(forbidden));
+  const problem = whyForbidden(root, await resolveForbidden(forbidden), given);
   if (problem) throw refused(dir, problem);
   return { root, uid: info.uid, gid: info.gid };
 }
 
-/** Pure: why `root`, a real path, must not be mounted. */
-export function whyForbidden(root: string, { userHome, gloveboxHome }: Forbidden): string | undefined {
+/** Pure: why `root`, a real path that was given as `given`, must not be mounted. */
+export function whyForbidden(
+  root: string,
+  { userHome, gloveboxHome }: Forbidden,
+  given: string = root,
+): string | undefined {
   if (root === "/") return "is the whole file system";
   if (root === userHome) return "is your home folder, with everything in it";
   if (isInside(userHome, root)) return "contains your home folder";
   if (isInside(root, gloveboxHome)) return "is the folder of glovebox's own logs and keys";
   if (isInside(gloveboxHome, root)) return "contains the folder of glovebox's own logs and keys";
-  const needed = NEEDED.find((path) => isInside(path, root));
-  if (needed) return `holds \`${needed}\`, which the container needs for itself`;
   const unreal = UNREAL.find((path) => isInside(root, path));
   if (unreal) return `is below \`${unreal}\`, where there are no files to work on`;
+  // `/lib` is a link on most systems, and need not lead to the container's own.
+  return whyNeeded(root) ?? whyNeeded(given);
+}
+
+function whyNeeded(path: string): string | undefined {
+  const held = [...NEEDED, ...CLOSED].find((needed) => isInside(needed, path));
+  if (held) return `holds \`${held}\`, which the container or its engine needs for itself`;
+  const above = CLOSED.find((closed) => isInside(path, closed));
+  if (above) return `is in \`${above}\`, which the container or its engine needs for itself`;
   return undefined;
 }
 

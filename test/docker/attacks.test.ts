@@ -43,6 +43,22 @@ describe.each(USERS)("contains, with the rights of $who,", ({ owner }) => {
   });
 });
 
+describe("a policy that allows debuggers", () => {
+  it("takes nothing else from what is refused", async () => {
+    const { sandbox } = BUILT_IN_POLICY;
+    await using arena = await openArena({
+      policy: { ...BUILT_IN_POLICY, sandbox: { ...sandbox, ptrace: true } },
+    });
+    expect(await verdictsIn(arena, ["P-02", "P-08", "P-09", "P-15", "P-42"])).toEqual([
+      ["P-02", "contained"],
+      ["P-08", "contained"],
+      ["P-09", "not_applicable"],
+      ["P-15", "contained"],
+      ["P-42", "contained"],
+    ]);
+  });
+});
+
 /** Nothing but a shell and the libraries it needs. */
 const ONLY_A_SHELL = (base: string): string => `FROM ${base} AS base
 RUN mkdir -p /o/bin && cp /bin/dash /o/bin/sh && \\

@@ -186,7 +186,11 @@ describe("a protected file that is saved on the host", () => {
       seen.push(status);
     }
     expect(seen).toEqual(["ok", "ok", "ok", "ok", "ok", "lost"]);
-    expect(opened.sandbox.failure).toMatchObject({ code: "SANDBOX_LOST", message: /detached on the host 6 times/ });
+    expect(opened.sandbox.failure).toMatchObject({
+      code: "SANDBOX_LOST",
+      message: expect.stringMatching(/detached on the host 6 times, the last time of \.envrc/),
+      hint: expect.stringContaining("close the editor"),
+    });
   });
 });
 

@@ -22,6 +22,8 @@ async function prepared(): Promise<Place> {
   await writeFile(join(place.folder, "done.yaml"), DONE);
   await writeFile(join(place.folder, "typo.yaml"), `- text: "a"\n- txet: "b"\n`);
   await writeFile(join(place.folder, "file"), "x");
+  await writeFile(join(place.folder, "suffix.yaml"), "version: 1\nnetwork: { allow: ['*.co.uk'] }\n");
+  await writeFile(join(place.folder, "wildcard.yaml"), "version: 1\nnetwork: { allow: ['*.example.com'] }\n");
   return place;
 }
 
@@ -30,6 +32,18 @@ const inRepo = (place: Place): string[] => ["--workspace", place.root];
 
 /** Each: one sentence that says what and what to do, the right exit code, and nothing left behind. */
 const CASES: Case[] = [
+  {
+    name: "a policy with every site below a public suffix",
+    args: (p) => ["policy", "check", `${p.folder}/suffix.yaml`],
+    code: 2,
+    says: /`\*\.co\.uk` is every site below a public suffix/,
+  },
+  {
+    name: "a policy with a wildcard that nothing enforces yet",
+    args: (p) => ["policy", "check", `${p.folder}/wildcard.yaml`],
+    code: 2,
+    says: /not enforced yet/,
+  },
   { name: "no command", args: () => [], code: 2, says: /Usage: glovebox/ },
   { name: "an unknown command", args: () => ["rnu", "x"], code: 2, says: /`rnu`.*`?run/s },
   {

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { link, lstat, mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
+import { copyFile, link, lstat, mkdir, readdir, readFile, readlink, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
+import { uuidv7 } from "../../src/core/ids.ts";
 import type { Quarantined } from "../../src/core/quarantine.ts";
 import type { RunResult } from "../../src/session/result.ts";
 import { cli, Place, startCli } from "../support/engine.ts";
@@ -161,6 +162,103 @@ describe("what appears at a protected path that did not exist", () => {
     expect(await readFile(join(place.root, ".envrc"), "utf8")).toBe("export A=1\n");
     expect((await cli(["gc"], { env })).stdout).not.toContain(id);
     expect(existsSync(join(place.root, ".envrc"))).toBe(true);
+  });
+});
+
+/** A run that has made a repository and `.envrc`, and then died; gives its session's id. */
+async function killedRun(place: Place, env: Home): Promise<string> {
+  await writeFile(join(place.folder, "s.yaml"), calls("git init -q . && echo x > .envrc; sleep 600"));
+  const args = ["run", "--events", "--workspace", place.root, "--model", `scripted:${place.folder}/s.yaml`, "go"];
+  const started = startCli(args, { env });
+  await expect.poll(() => existsSync(join(place.root, ".envrc")), { timeout: 20_000 }).toBe(true);
+  started.child.kill("SIGKILL");
+  await started.ended;
+  return JSON.parse(started.stdout().split("\n")[0] ?? "").id;
+}
+
+async function ownRepository(root: string): Promise<void> {
+  await mkdir(root);
+  await execa("git", ["init", "-q", root]);
+  await writeFile(join(root, ".envrc"), "own\n");
+}
+
+describe("another folder in the place of the workspace", () => {
+  it("FS-39 keeps its own files after a run that was killed, which is said once", async () => {
+    const { place, env } = await placeWithHome();
+    await using _ = place;
+    const id = await killedRun(place, env);
+    await rm(place.root, { recursive: true });
+    await ownRepository(place.root);
+    const exec = () => cli(["exec", "--workspace", place.root, "--", "ls", "-A"], { env });
+    const first = await exec();
+    expect([first.code, first.stdout]).toEqual([0, ".envrc\n.git\n"]);
+    expect(first.stderr).toContain(`session ${id}: \`${place.root}\` is not the folder the session worked in`);
+    const second = await exec();
+    expect([second.code, second.stdout]).toEqual([0, ".envrc\n.git\n"]);
+    expect(second.stderr).not.toContain(id);
+  });
+
+  it("FS-39 keeps its own files when it came during the run, which is said", async () => {
+    const { place, env } = await placeWithHome();
+    await using _ = place;
+    const script = calls("git init -q . && touch made; while [ ! -e go-on ]; do sleep 0.1; done");
+    const running = run(place, env, script);
+    await expect.poll(() => existsSync(join(place.root, "made")), { timeout: 20_000 }).toBe(true);
+    const moved = join(place.folder, "moved");
+    await rename(place.root, moved);
+    await ownRepository(place.root);
+    await writeFile(join(moved, "go-on"), "");
+    const { code, result } = await running;
+    expect([code, result.error?.code, result.quarantined]).toEqual([5, "SANDBOX_LOST", []]);
+    expect(result.error?.message).toContain(`the workspace is no longer at \`${place.root}\``);
+    expect((await readdir(place.root)).toSorted()).toEqual([".envrc", ".git"]);
+    expect(await readFile(join(place.root, ".envrc"), "utf8")).toBe("own\n");
+    expect((await readdir(moved)).toSorted()).toEqual([".git", "go-on", "made"]);
+  });
+});
+
+describe("two recoveries of one session at once", () => {
+  it.each(["gc", "exec"])("FS-39 move out what it left once, and exec and %s go on", async (other) => {
+    const { place, env } = await placeWithHome({ "a.txt": "a\n" });
+    await using _ = place;
+    const id = await killedRun(place, env);
+    const [folder = ""] = await readdir(join(env.GLOVEBOX_HOME, "sessions"));
+    const sessions = join(env.GLOVEBOX_HOME, "sessions", folder);
+    await mkdir(join(sessions, `${id}.quarantine`), { recursive: true, mode: 0o700 });
+    await writeFile(join(sessions, `${id}.quarantine/0123.part`), "half");
+
+    const exec = ["exec", "--workspace", place.root, "--", "ls", "-A"];
+    const ends = await Promise.all([cli(exec, { env }), cli(other === "gc" ? ["gc"] : exec, { env })]);
+    expect(ends.map(({ code, stderr }) => [code, stderr.includes("ENOENT")])).toEqual([
+      [0, false],
+      [0, false],
+    ]);
+    expect(ends[0]?.stdout).toBe("a.txt\n");
+    const said = ends.map(({ stdout, stderr }) => stdout + stderr).join("");
+    expect(said.split(".envrc appeared and was moved out of the workspace").length).toBe(2);
+    expect(await readdir(place.root)).toEqual(["a.txt"]);
+    expect((await readdir(sessions)).filter((name) => name.includes(".guard."))).toEqual([]);
+    expect((await readdir(join(sessions, `${id}.quarantine`))).filter((name) => name.endsWith(".part"))).toEqual([]);
+  });
+});
+
+describe("a recovery that fails", () => {
+  it("FS-39 says what it has moved out before, and nothing runs", async () => {
+    const { place, env } = await placeWithHome({ "a.txt": "a\n" });
+    await using _ = place;
+    const id = await killedRun(place, env);
+    const [folder = ""] = await readdir(join(env.GLOVEBOX_HOME, "sessions"));
+    const sessions = join(env.GLOVEBOX_HOME, "sessions", folder);
+    const later = uuidv7();
+    await copyFile(join(sessions, `${id}.guard.json`), join(sessions, `${later}.guard.json`));
+    await writeFile(join(sessions, `${later}.quarantine`), "where its folder would be");
+
+    const { code, stdout, stderr } = await cli(["exec", "--workspace", place.root, "--", "ls", "-A"], { env });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain(`session ${id} died: .envrc appeared and was moved out of the workspace`);
+    expect(stderr).toContain(`${later}.quarantine`);
+    const left = (await readdir(sessions)).filter((name) => name.includes(".guard."));
+    expect(left).toEqual([`${later}.guard.json`]);
   });
 });
 

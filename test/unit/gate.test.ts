@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { ABSENT_APPROVER, type Answer, type Approver, type Question, YES_APPROVER } from "../../src/gate/approver.ts";
 import { ToolGate } from "../../src/gate/tool-gate.ts";
@@ -22,6 +23,13 @@ describe("a question of the policy", () => {
     ["L-09 an organisation's", "organisation", "a flag", YES_APPROVER, "deny"],
   ])("%s (%s) answered with yes by %s", async (_, layer, __, approver, type) => {
     expect((await judge(layer, approver)).type).toBe(type);
+  });
+
+  it("leaves no listener behind", async () => {
+    const { signal } = new AbortController();
+    const gate = new ToolGate({ policy: BUILT_IN_POLICY, approver: person, askAlways: true });
+    for (let count = 0; count < 3; count++) await gate.judge(call, signal);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it.each(["before it is asked", "while it is open"])(

@@ -27,7 +27,9 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true }));
 
 const paths = async (pattern: string) =>
-  ((await findMatches(root, [pattern], 100)).get(pattern) ?? []).map(({ path, kind }) => `${kind} ${path}`).toSorted();
+  ((await findMatches(root, [pattern], 100)).matches.get(pattern) ?? [])
+    .map(({ path, kind }) => `${kind} ${path}`)
+    .toSorted();
 
 describe("what a pattern finds", () => {
   it.each<[string, string[]]>([
@@ -51,17 +53,33 @@ describe("what a pattern finds", () => {
 
   it("is what the rule says of each path", async () => {
     for (const pattern of ["**/.env", "a/*", "a/**", "**/b/**", "*"]) {
-      for (const match of (await findMatches(root, [pattern], 100)).get(pattern) ?? []) {
+      for (const match of (await findMatches(root, [pattern], 100)).matches.get(pattern) ?? []) {
         expect(matchesPath(pattern, match.path), `${pattern} ${match.path}`).toBe(true);
       }
     }
   });
 
-  it("is refused when it is too much, or cannot be named", async () => {
-    await expect(findMatches(root, ["**/.env"], 2)).rejects.toThrow("means more than 2 paths");
-    const strange = join(root, "bytes");
-    await mkdir(Buffer.concat([Buffer.from(`${strange}/`), Buffer.from([0xff])]), { recursive: true });
-    await expect(findMatches(root, ["bytes/**/.env"], 100)).rejects.toThrow("a name that is not valid UTF-8");
+  it("is named where it is too much, and the rest is found", async () => {
+    const { matches, misfits } = await findMatches(root, ["**/.env", "*.pem"], 2);
+    expect(misfits).toEqual([{ pattern: "**/.env", why: "means more than 2 paths" }]);
+    expect([matches.get("**/.env")?.length, matches.get("*.pem")]).toEqual([2, [{ path: "c.pem", kind: "file" }]]);
+  });
+
+  it("is found beside and behind names that are not UTF-8, and named where it cannot be told to an engine", async () => {
+    const bytes = (...parts: (string | Buffer)[]) => Buffer.concat(parts.map((part) => Buffer.from(part)));
+    const odd = Buffer.from([0x63, 0xe9]);
+    await mkdir(join(root, "bytes"));
+    await mkdir(bytes(join(root, "bytes"), "/", odd));
+    await writeFile(bytes(join(root, "bytes"), "/", odd, "/.env"), "");
+    await writeFile(bytes(join(root, "bytes"), "/", odd, ".txt"), "");
+    await writeFile(join(root, "bytes/.env"), "");
+    const { matches, misfits } = await findMatches(root, ["bytes/**/.env", "bytes/*.txt"], 100);
+    expect(matches.get("bytes/**/.env")).toEqual([{ path: "bytes/.env", kind: "file" }]);
+    expect(misfits.map(({ pattern, why }) => [pattern, why])).toEqual([
+      ["bytes/**/.env", expect.stringContaining("a name that is not valid UTF-8")],
+      ["bytes/*.txt", expect.stringContaining("a name that is not valid UTF-8")],
+    ]);
+    expect((await findMatches(root, ["bytes/*/*.pem"], 100)).misfits).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
+import { GloveboxError } from "../../src/core/errors.ts";
 import { mountAt, parseMounts } from "../../src/core/mount-points.ts";
 import { demultiplex } from "../../src/sandbox/channel.ts";
 import { commandEnvironment } from "../../src/sandbox/environment.ts";
@@ -7,6 +8,7 @@ import { failedControls } from "../../src/sandbox/expected-controls.ts";
 import { groupFor, passwdFor } from "../../src/sandbox/identity.ts";
 import { planImageVolumes } from "../../src/sandbox/image-volumes.ts";
 import { currentOwner, ownerState, parseOwner } from "../../src/sandbox/owner.ts";
+import { lost } from "../../src/sandbox/tool-host-connection.ts";
 
 function multiplexed(...parts: [number, string][]): Buffer {
   return Buffer.concat(
@@ -114,6 +116,18 @@ describe("the owner of a container", () => {
     const owner = await currentOwner();
     expect(parseOwner(JSON.stringify(owner))).toEqual(owner);
     expect([undefined, "", "{", "[]", "{}", '{"machine":1}'].map(parseOwner)).toEqual(Array(6).fill(undefined));
+  });
+});
+
+describe("the error of a sandbox that is lost", () => {
+  it("has the hint of its cause, and one of the engine where the cause has none", () => {
+    const moved = new GloveboxError("WORKSPACE_REFUSED", "the folder was moved", { hint: "Start again there" });
+    const full = Object.assign(new Error("no space"), { code: "ENOSPC" });
+    expect(lost("Gone", moved)).toMatchObject({ message: "Gone: the folder was moved", hint: "Start again there" });
+    expect(lost("Gone", full).hint).toContain("The disk is full");
+    expect([lost("Gone").hint, lost("Gone", new Error("x")).hint]).toEqual(
+      Array(2).fill(expect.stringContaining("glovebox doctor")),
+    );
   });
 });
 

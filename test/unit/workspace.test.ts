@@ -20,6 +20,22 @@ describe("a workspace", () => {
     ["/tmp", "holds `/tmp`"],
     ["/run", "holds `/run`"],
     ["/var", "holds `/var/run`"],
+    ["/usr/bin", "holds `/usr/bin`"],
+    ["/usr/lib", "holds `/usr/lib`"],
+    ["/usr/lib/python3", "in `/usr/lib`"],
+    ["/usr/lib64", "holds `/usr/lib64`"],
+    ["/usr/sbin/x", "in `/usr/sbin`"],
+    ["/usr/libexec/x", "in `/usr/libexec`"],
+    ["/lib64/x", "in `/lib64`"],
+    ["/etc/ssl", "in `/etc`"],
+    ["/boot/grub", "in `/boot`"],
+    ["/opt/glovebox/x", "in `/opt/glovebox`"],
+    ["/var/lib", "holds `/var/lib/docker`"],
+    ["/var/lib/docker", "holds `/var/lib/docker`"],
+    ["/var/lib/docker/volumes/x", "in `/var/lib/docker`"],
+    ["/var/lib/containerd", "holds `/var/lib/containerd`"],
+    ["/run/docker", "holds `/run/docker`"],
+    ["/run/containerd/x", "in `/run/containerd`"],
     ["/proc/1", "below `/proc`"],
     ["/sys/fs", "below `/sys`"],
     ["/dev/shm/x", "below `/dev`"],
@@ -27,12 +43,28 @@ describe("a workspace", () => {
     expect(whyForbidden(root, forbidden)).toContain(why);
   });
 
-  it.each(["/home/ann/project", "/home/annabel", "/tmp/x", "/var/tmp/x", "/srv/repo", "/usr-local"])(
-    "may be %s",
-    (root) => {
-      expect(whyForbidden(root, forbidden)).toBeUndefined();
-    },
-  );
+  it.each([
+    "/home/ann/project",
+    "/home/annabel",
+    "/home/glovebox/project",
+    "/tmp/x",
+    "/var/tmp/x",
+    "/run/user/1000/x",
+    "/srv/x",
+    "/usr-local",
+    "/usr/src/x",
+    "/usr/local/src/x",
+    "/etcetera",
+    "/var/lib/dockers",
+  ])("may be %s", (root) => {
+    expect(whyForbidden(root, forbidden)).toBeUndefined();
+  });
+
+  it("is refused by the path that was given too, wherever that leads", () => {
+    expect(whyForbidden("/srv/x", forbidden, "/etc/x")).toContain("in `/etc`");
+    expect(whyForbidden("/usr/lib", forbidden, "/srv/link")).toContain("holds `/usr/lib`");
+    expect(whyForbidden("/srv/x", forbidden, "/proc/self/cwd")).toBeUndefined();
+  });
 
   it("O-POL-02 is compared by components, not by characters", () => {
     expect([
@@ -93,6 +125,10 @@ describe("the mount plan", () => {
   it("is made for the folder behind a link", async () => {
     const opened = await openWorkspace(join(root, "link"), forbidden);
     expect(opened.root).toBe(join(root, "repo"));
+  });
+
+  it.each(["/bin", "/sbin", "/lib"])("is refused for %s, on most systems a link", async (path) => {
+    await expect(openWorkspace(path, forbidden)).rejects.toThrow("needs for itself");
   });
 
   it.each([

@@ -79,13 +79,16 @@ export const PROCESS_ATTACKS: Attack[] = [
   {
     id: "P-15",
     title: "A program that is in memory only: it runs, and has no more than any other",
-    steps: () => [
+    steps: ({ policy }) => [
       ALIVE,
       shell(
-        `${attemptPath} --from-memory 'own getpid' 'own mount' 'own ptrace' 'own openat -100 =/opt/glovebox/x 0101 0600'`,
-        /^ok: ok\nEPERM\nEPERM\n(EROFS|EACCES)$/,
+        `${attemptPath} --from-memory 'own getpid' 'own mount' 'own openat -100 =/opt/glovebox/x 0101 0600'`,
+        /^ok: ok\nEPERM\n(EROFS|EACCES)$/,
         "runs, and is refused the same",
       ),
+      ...(policy.sandbox.ptrace
+        ? []
+        : [shell(`${attemptPath} --from-memory 'own ptrace'`, /^ok: EPERM$/, "cannot trace")]),
     ],
   },
   {

@@ -5,7 +5,7 @@ import { withNotices } from "../notices.ts";
 import { Refusal } from "../outcomes.ts";
 import type { ProcessScope } from "../shell/process-scope.ts";
 import type { Keeper } from "./keeper.ts";
-import { type Moved, moveOut, placeOf } from "./move-out.ts";
+import { type Moved, mayBeThere, moveOut } from "./move-out.ts";
 
 /** Keeps paths empty at which nothing may appear while a session runs. */
 export type Guard = {
@@ -26,7 +26,7 @@ export function createGuard({ hello, scope, keeper }: GuardParts): Guard {
     moveOut(
       hello.root,
       exact.map(({ path, rule }) => ({ path, rule, kind: "appeared" })),
-      keeper,
+      { keeper, tooLarge: "cut" },
     );
   return {
     refuse(real) {
@@ -36,7 +36,7 @@ export function createGuard({ hello, scope, keeper }: GuardParts): Guard {
       if (match) throw refusal(path, match);
     },
     async after(outcome) {
-      if (!exact.some(({ path }) => placeOf(hello.root, path) !== undefined)) return outcome;
+      if (!exact.some(({ path }) => mayBeThere(hello.root, path))) return outcome;
       scope.stopAll?.();
       try {
         return withMoved(outcome, await sweep(), hello.session);

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { accessSync, chmodSync, constants, lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
+import { systemCode } from "../../core/errors.ts";
 import { visibleLine } from "../../core/visible.ts";
 import { shownSize } from "../notices.ts";
 
@@ -9,13 +10,15 @@ export type ListedEntry = { path: string; mode: number; mtime: Date } & (
   | { type: "directory" }
   | { type: "symlink"; target: string }
 );
-/** What is at a path, as it will be packed. `cut` says in words what is left out. */
-export type Listing = { entries: ListedEntry[]; cut: string[] };
+/** What is at a path, as it will be packed. `cut` says in words what is left out; `isWhole` when no file is. */
+export type Listing = { entries: ListedEntry[]; cut: string[]; isWhole: boolean };
 
 export type ListingLimits = { bytes: number; fileBytes: number; entries: number };
 
 /** What is kept of one path. */
 export const KEPT: ListingLimits = { bytes: 256 * 1024 * 1024, fileBytes: 256 * 1024 * 1024, entries: 100_000 };
+/** The same at the end of a session, or after it died, when a person may have made it. */
+export const KEPT_WHOLE: ListingLimits = { bytes: 4 * 1024 ** 3, fileBytes: 4 * 1024 ** 3, entries: 1_000_000 };
 /** Above this a name may be too long for a system call once it stands in a path. */
 const MAX_PATH_BYTES = 3_000;
 const MAX_CUT_WORDS = 12;
@@ -29,7 +32,7 @@ export function listItem(root: string, path: string, limits: ListingLimits, open
   const waiting = [path];
   let bytes = 0;
   for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    const stats = statOf(`${root}/${at}`);
+    const stats = lookAt(`${root}/${at}`, cuts);
     if (!stats) continue;
     if (entries.length === limits.entries) {
       cuts.add(`all but ${limits.entries} entries`);
@@ -56,9 +59,9 @@ export function listItem(root: string, path: string, limits: ListingLimits, open
           cuts.add(`what lies too deep below \`${visibleLine(path)}\``);
         else waiting.push(inner);
       }
-    } else cuts.add(`\`${visibleLine(at)}\`, which is no file`);
+    } else cuts.addNoFile(`\`${visibleLine(at)}\`, which is no file`);
   }
-  return { entries, cut: cuts.words };
+  return { entries, cut: cuts.words, isWhole: cuts.isWhole };
 }
 
 /** Each thing left out once, and no more of them than one can read. */
@@ -66,7 +69,15 @@ class Cuts {
   readonly #words = new Set<string>();
   #more = 0;
 
+  isWhole = true;
+
   add(words: string): void {
+    this.isWhole = false;
+    this.addNoFile(words);
+  }
+
+  /** A FIFO or a socket holds nothing that could be lost. */
+  addNoFile(words: string): void {
     if (this.#words.size < MAX_CUT_WORDS) this.#words.add(words.slice(0, 900));
     else if (!this.#words.has(words)) this.#more++;
   }
@@ -99,10 +110,21 @@ function namesIn(folder: string, { mode }: Stats, open: boolean, cuts: Cuts): st
   }
 }
 
+function lookAt(path: string, cuts: Cuts): Stats | undefined {
+  try {
+    return statOf(path);
+  } catch {
+    cuts.add(`\`${visibleLine(path)}\`, which cannot be looked at`);
+    return undefined;
+  }
+}
+
+/** Undefined where nothing is. @throws system errors where that cannot be known. */
 export function statOf(path: string | Buffer): Stats | undefined {
   try {
     return lstatSync(path);
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(systemCode(error) ?? "")) return undefined;
+    throw error;
   }
 }

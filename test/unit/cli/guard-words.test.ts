@@ -30,7 +30,9 @@ describe("what is said of mounts", () => {
 
   it("names what was replaced and what was not kept, and takes a log that says nothing", () => {
     const [words, note] = mountWords("remounted", { paths: [".envrc"], notes: ["x is not there any more"] });
-    expect(words).toContain("replaced on the host while it was protected: .envrc; for at most 0.2 s");
+    expect(words).toContain(
+      "while it was protected or hidden: .envrc; for at most 0.2 s commands could have read and written it",
+    );
     expect(note).toBe("x is not there any more");
     expect(mountWords("remounted", {})).toHaveLength(1);
   });

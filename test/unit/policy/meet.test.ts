@@ -122,6 +122,21 @@ describe("the effective policy", () => {
     ]);
   });
 
+  it("says what stays of a list of which only common items do", () => {
+    const env = (...names: string[]) => ({
+      ...NO_OPINION,
+      lists: {
+        "env.pass": { rule: "x/env.pass", items: names.map((value) => ({ value, rule: `x/env.pass.${value}` })) },
+      },
+    });
+    expect(effectivePolicy({ user: env("A", "B"), project: env("B", "C") }).dropped).toMatchObject([
+      { asked: "C", kept: "B" },
+    ]);
+    expect(effectivePolicy({ user: env("A"), project: env("C") }).dropped).toMatchObject([
+      { asked: "C", kept: "nothing" },
+    ]);
+  });
+
   it("takes tracing and the runtime from organisation and person only, also where a project is trusted", () => {
     const says = (name: string, runtime: string) => ({
       ...NO_OPINION,

@@ -96,6 +96,7 @@ describe("a policy file that cannot be meant", () => {
     ["a path out of the workspace", "workspace: { readonly: [../x] }", "leaves the workspace by `..`"],
     ["an absolute path", "workspace: { readonly: [/etc] }", "is absolute"],
     ["a negated path", "workspace: { readonly: ['!a'] }", "there is no negation"],
+    ["braces, which nothing expands", "workspace: { hidden: ['*.{pem,key}'] }", "which is not expanded"],
     ["a pattern of what can be written", "workspace: { writable: ['src/*'] }", "is a pattern; expected existing files"],
     ["opening what stays", "workspace: { unprotect: [.git/] }", "cannot be opened"],
     ["opening what is no entry", "workspace: { unprotect: [.vscode/x] }", "is no entry of the default protected list"],

@@ -9,7 +9,7 @@ import { uuidv7 } from "../../../src/core/ids.ts";
 import { currentOwner } from "../../../src/sandbox/owner.ts";
 import { readEntries } from "../../../src/session/archive.ts";
 import { liveIn, removeMark, setMark, unfinishedIn } from "../../../src/session/guard-mark.ts";
-import { listKept, openArchive, quarantineFolder, storeArchive } from "../../../src/session/quarantine.ts";
+import { listKept, openArchive, quarantineFolder, removeParts, storeArchive } from "../../../src/session/quarantine.ts";
 import { lookForAppeared } from "../../../src/workspace/appeared.ts";
 
 let folder: string;
@@ -55,6 +55,15 @@ describe("what a session keeps", () => {
     await expect(listKept(join(folder, "s.quarantine"))).rejects.toMatchObject({ code: "SESSION_CORRUPT" });
   });
 
+  it("loses the parts that a writer who died has left, and nothing else", async () => {
+    const { sha256 } = await store("bytes");
+    const place = join(folder, "s.quarantine");
+    await writeFile(join(place, "0123.part"), "half");
+    await removeParts(place);
+    expect((await readdir(place)).toSorted()).toEqual([`${sha256}.json`, `${sha256}.tar`]);
+    await removeParts(join(folder, "none.quarantine"));
+  });
+
   it("leaves no part of an archive that broke off", async () => {
     const broken = Readable.from(
       (function* () {
@@ -69,11 +78,12 @@ describe("what a session keeps", () => {
 });
 
 describe("the mark of a session", () => {
+  const PLACE = { root: "/srv/ws", folder: { dev: "1", ino: "2", born: "3" } };
   const WATCHED = { guarded: [{ path: ".envrc", rule: "r", until: "call" as const }], protected: [".vscode"] };
 
   it("tells a session at work from one that died, and is gone after the end", async () => {
     const [live, dead] = [uuidv7(), uuidv7()];
-    for (const id of [live, dead]) await setMark(join(folder, `${id}.jsonl`), "/srv/ws", WATCHED);
+    for (const id of [live, dead]) await setMark(join(folder, `${id}.jsonl`), PLACE, WATCHED);
     const file = join(folder, `${dead}.guard.json`);
     const mark = JSON.parse(await readFile(file, "utf8"));
     expect(mark.owner).toEqual(await currentOwner());
@@ -116,12 +126,13 @@ describe("a look for what appeared", () => {
     });
   });
 
-  it("finds the exact paths although a name keeps patterns from being applied, and says so", async () => {
+  it("finds the rest although a name that is no text matches a pattern, and says so", async () => {
     writeFileSync(join(folder, ".envrc"), "x");
-    writeFileSync(Buffer.from(`${folder}/bad\xff`, "latin1"), "x");
+    writeFileSync(join(folder, "good.secret"), "x");
+    writeFileSync(Buffer.from(`${folder}/bad\xff.secret`, "latin1"), "x");
     const { found, problem } = await lookForAppeared(folder, { guarded, protected: [] });
-    expect(found.map(({ path }) => path)).toEqual([".envrc"]);
-    expect(problem).toMatch(/^`\*\*\/\*\.secret` meets `bad.`, a name that is not valid UTF-8$/);
+    expect(found.map(({ path }) => path).toSorted()).toEqual([".envrc", "good.secret"]);
+    expect(problem).toMatch(/^`\*\*\/\*\.secret` meets `bad.\.secret`, a name that is not valid UTF-8$/);
   });
 });
 
