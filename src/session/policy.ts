@@ -1,4 +1,5 @@
-import { join, resolve } from "node:path";
+import { lstat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { GloveboxError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
 import { type Dropped, droppedWords } from "../policy/dropped.ts";
@@ -6,7 +7,7 @@ import { type Effective, effectivePolicy } from "../policy/effective.ts";
 import { type Layer, type LayerName, NO_OPINION } from "../policy/layer.ts";
 import type { ParsedPolicy } from "../policy/parse.ts";
 import { type Policy, policyOf } from "../policy/policy.ts";
-import { type PolicyBytes, readIfThere, readNamed, readProject } from "./policy-file.ts";
+import { type PolicyBytes, PROJECT_POLICY, readIfThere, readNamed, readProject } from "./policy-file.ts";
 import { parseEnforced } from "./policy-parse.ts";
 import { presetNames, presetPath } from "./presets.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -64,7 +65,7 @@ export async function loadPolicy(
     flags: flagLayer(request),
   });
   const sources = files.flatMap((file) => (file ? [sourceOf(file, isProjectTrusted)] : []));
-  const warnings = files.flatMap((file) => file?.warnings ?? []);
+  const warnings = [...files.flatMap((file) => file?.warnings ?? []), ...(await outerPolicies(root))];
   const policy = concluded(effective, { sources, dropped: effective.dropped, warnings }, request, surroundings);
   const places = files.flatMap(
     (file) => file?.rules.map(({ id, line }) => [id, `${file.file}:${line}`] as const) ?? [],
@@ -102,6 +103,19 @@ function concluded(
     );
   }
   return { policy, bounds, facts };
+}
+
+/** A project's policy is that of the workspace; one of a folder around it may have been meant, and is named. */
+async function outerPolicies(root: string): Promise<string[]> {
+  for (let folder = dirname(root); folder !== dirname(folder); folder = dirname(folder)) {
+    const file = join(folder, PROJECT_POLICY);
+    const info = await lstat(file).catch(() => undefined);
+    if (info)
+      return [
+        `\`${file}\` is not used, it belongs to a folder around this workspace: start there, or use \`--policy\``,
+      ];
+  }
+  return [];
 }
 
 /** The file `--policy` means, or the person's own. */

@@ -28,7 +28,7 @@ export class PolicyPlace implements AsyncDisposable {
 
   /** Writes a file below the place; rules get their `version: 1`. */
   async write(
-    path: "etc/policy.yaml" | "home/policy.yaml" | "repo/.glovebox/policy.yaml" | "mine.yaml",
+    path: "etc/policy.yaml" | "home/policy.yaml" | "repo/.glovebox/policy.yaml" | ".glovebox/policy.yaml" | "mine.yaml",
     rules: string,
   ): Promise<void> {
     await mkdir(dirname(join(this.folder, path)), { recursive: true });

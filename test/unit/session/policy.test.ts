@@ -117,6 +117,14 @@ describe("the policy of a run", () => {
     const { policy } = await place.load({ policy: "./mine.yaml" });
     expect([policy.limits.pids, policy.approval.exec]).toEqual([512, "deny"]);
   });
+
+  it("names a project's policy of a folder around the workspace, which is not used", async () => {
+    await using place = await PolicyPlace.create();
+    await place.write(".glovebox/policy.yaml", "approval: { exec: deny }");
+    const { policy, facts } = await place.load();
+    expect(policy.approval.exec).toBe("allow");
+    expect(facts.warnings).toEqual([expect.stringContaining(".glovebox/policy.yaml` is not used")]);
+  });
 });
 
 describe("a policy that cannot be used", () => {
