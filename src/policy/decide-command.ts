@@ -1,7 +1,7 @@
 import type { Decision } from "../core/effects.ts";
 import type { Bounds } from "./bounds.ts";
 import { analyse } from "./shell-line/analyse.ts";
-import { GLOBAL_OPTIONS, optionLength } from "./shell-line/programs.ts";
+import { GLOBAL_OPTIONS, isListed, optionLength } from "./shell-line/programs.ts";
 import { type Argv, isKnown, programName, type ShellLine, SPLIT } from "./shell-line/shell-line.ts";
 
 export type RestrictingRule = { words: Argv; decision: "ask" | "deny"; rule: string };
@@ -79,45 +79,51 @@ function matchLine(words: Argv, { commands, unparsed }: ShellLine): Match {
   return unparsed !== undefined || matches.includes("maybe") ? "maybe" : "no";
 }
 
-/** Whether a command begins with the words of a rule, as it stands or without the options before its subcommand. */
+/** Whether a command begins with the words of a rule, as it stands or without the options between them. */
 function match(words: Argv, argv: Argv): Match {
   const [program = "", ...args] = argv;
   if (!isKnown(program)) return "maybe";
-  if (program !== programName(words[0] ?? "")) return "no";
-  const wanted = words.slice(1);
-  const asIs = matchWords(wanted, args);
-  if (asIs === "yes") return asIs;
-  const skipped = withoutOptions(program, args);
-  const short = skipped === "hidden" ? "maybe" : matchWords(wanted, skipped);
-  return asIs === "maybe" && short === "no" ? "maybe" : short;
+  return program === programName(words[0] ?? "") ? matchWords(program, words.slice(1), args) : "no";
 }
 
-function matchWords(wanted: Argv, args: Argv): Match {
-  let isSure = true;
-  for (const [index, word] of wanted.entries()) {
-    const found = args[index];
-    if (found === undefined) return isSure ? "no" : "maybe";
-    if (found.includes(SPLIT)) return "maybe";
-    if (!isKnown(found)) isSure = false;
-    else if (found !== word) return "no";
-  }
-  return isSure ? "yes" : "maybe";
-}
-
-const NO_OPTIONS = { letters: "", names: [] };
-
-/** The arguments from the subcommand on; `hidden` when it cannot be told which that is. */
-function withoutOptions(program: string, args: Argv): Argv | "hidden" {
-  const options = Object.hasOwn(GLOBAL_OPTIONS, program) ? (GLOBAL_OPTIONS[program] ?? NO_OPTIONS) : NO_OPTIONS;
+function matchWords(program: string, wanted: Argv, args: Argv): Match {
   let at = 0;
-  while (args[at]?.startsWith("-")) {
-    const length = optionLength(args[at] ?? "", options);
-    const taken = args.slice(at, at + length);
-    if (taken.some((word) => word.includes(SPLIT)) || definesAlias(program, taken)) return "hidden";
-    at += length;
+  for (const word of wanted) {
+    const skipped = skipOptions(program, args.slice(at), word);
+    if (skipped === "hidden") return "maybe";
+    const found = args[at + skipped.length];
+    if (found !== undefined && !isKnown(found)) return "maybe";
+    if (found !== word) return !skipped.isSure && args.slice(at).some((next) => mayBe(word, next)) ? "maybe" : "no";
+    at += skipped.length + 1;
   }
-  const next = args[at];
-  return next !== undefined && !isKnown(next) ? "hidden" : args.slice(at);
+  return "yes";
+}
+
+/** Nobody hides an option as the value of another. */
+function mayBe(word: string, next: string): boolean {
+  return next === word || (!isKnown(next) && !word.startsWith("-"));
+}
+
+const NO_OPTIONS = { letters: "", names: [], flags: [] };
+
+/** The options before the next word of a rule, and whether all are known; `hidden` when anything may follow them. */
+function skipOptions(program: string, args: Argv, word: string): { length: number; isSure: boolean } | "hidden" {
+  const options = Object.hasOwn(GLOBAL_OPTIONS, program) ? (GLOBAL_OPTIONS[program] ?? NO_OPTIONS) : NO_OPTIONS;
+  let length = 0;
+  let isSure = true;
+  for (let option = args[0]; option !== undefined && isOption(option) && option !== word; option = args[length]) {
+    const taken = args.slice(length, length + optionLength(option, options));
+    if (taken.some((part) => part.includes(SPLIT)) || definesAlias(program, taken)) return "hidden";
+    if (!isKnown(option) && word.startsWith("-")) return "hidden";
+    isSure &&= isListed(option, options);
+    length += taken.length;
+  }
+  return { length, isSure };
+}
+
+/** Also `+nightly`, which `cargo` takes for a toolchain. */
+function isOption(word: string): boolean {
+  return word.startsWith("-") || word.startsWith("+");
 }
 
 /** `git -c alias.x=push x`. */

@@ -1,6 +1,6 @@
 import { type Found, Grammar } from "./grammar.ts";
 import { type Inside, insideOf } from "./look-through.ts";
-import { type Argv, isKnown, programName, type ShellLine, UNKNOWN } from "./shell-line.ts";
+import { type Argv, isKnown, programName, type ShellLine, SPLIT, UNKNOWN } from "./shell-line.ts";
 import { Budget, Unparsed } from "./source.ts";
 
 /** What a shell would run for `text`; pure, never throws, and takes a time in proportion to the length at most. */
@@ -45,8 +45,9 @@ class Analysis {
   #add(words: Argv, input: readonly string[]): void {
     const [program = "", ...args] = words;
     const name = programName(program);
-    if (!isKnown(program)) this.commands.push(UNKNOWN);
+    if (program.includes(SPLIT) || !isKnown(name) || program.startsWith("-")) this.commands.push(UNKNOWN);
     if (isKnown(name)) this.commands.push([name, ...args]);
+    if (name.startsWith("git-")) return this.#add(["git", name.slice("git-".length), ...args], input);
     for (const inside of insideOf(words, input)) this.#budget.nest(() => this.#look(inside, input));
   }
 

@@ -1,3 +1,4 @@
+import { expandsAgain, isCodeVariable } from "./hidden-code.ts";
 import { type Source, Unparsed } from "./source.ts";
 import type { Word } from "./word.ts";
 import type { Words } from "./words.ts";
@@ -12,6 +13,8 @@ export type Parts = {
   lines: () => void;
   /** The same between words, where no command can begin. */
   innerLines: () => void;
+  /** Something runs that cannot be seen. */
+  unknown: () => void;
 };
 
 const NAMES = "if|then|elif|else|fi|for|select|while|until|do|done|case|esac|function|time|coproc|\\[\\[|[{}!]";
@@ -71,7 +74,7 @@ function readFor(parts: Parts): void {
   source.skipBlanks();
   if (source.eat("((")) words.readArithmetic();
   else {
-    requireWord(parts);
+    if (isCodeVariable(requireWord(parts).text)) parts.unknown();
     lines();
     if (source.take(IN) !== undefined) readWords(parts);
   }
@@ -98,16 +101,21 @@ function readCase(parts: Parts): void {
   }
 }
 
-/** A condition: only words with expansions in them matter. */
-function readTest({ source, words, innerLines }: Parts): void {
+/** A condition: only what is expanded in its words matters. */
+function readTest({ source, words, innerLines, unknown }: Parts): void {
   for (;;) {
     innerLines();
     const word = words.read();
     if (word?.text === "]]" && !word.isQuoted) return;
+    if (word && expandsAgain(word.text)) unknown();
     if (!word && source.take(TEST_OPERATOR) === undefined) throw unexpected(source);
   }
 }
 
-function readWords({ source, words }: Parts): void {
-  for (source.skipBlanks(); source.peek() !== "#" && words.read(); source.skipBlanks());
+function readWords({ source, words, unknown }: Parts): void {
+  for (source.skipBlanks(); source.peek() !== "#"; source.skipBlanks()) {
+    const word = words.read();
+    if (!word) return;
+    if (expandsAgain(word.text)) unknown();
+  }
 }

@@ -1,6 +1,17 @@
-/** The text of `$'…'` without its escapes. Like bash, it ends at a character of number zero. */
+import { HOLE } from "./shell-line.ts";
+
+/**
+ * The text of `$'…'` without its escapes. Like bash, it ends at a character of number zero. It is a hole where versions
+ * of bash or settings of the language differ.
+ */
 export function readEscapes(raw: string): string {
-  const text = raw.replace(ESCAPE, (_, sequence: string) => charOf(sequence));
+  let isSure = true;
+  const text = raw.replace(ESCAPE, (_, sequence: string) => {
+    const char = charOf(sequence);
+    isSure &&= char !== undefined;
+    return char ?? "";
+  });
+  if (!isSure) return HOLE;
   const end = text.indexOf("\0");
   return end === -1 ? text : text.slice(0, end);
 }
@@ -23,14 +34,14 @@ const NAMED: Record<string, string> = {
   "?": "?",
 };
 
-function charOf(sequence: string): string {
+function charOf(sequence: string): string | undefined {
   const [kind = ""] = sequence;
   if (/^[xuU]./.test(sequence)) return fromCode(Number.parseInt(sequence.slice(1), 16));
   if (/^[0-7]/.test(sequence)) return fromCode(Number.parseInt(sequence, 8) & 0xff);
-  if (kind === "c" && sequence.length > 1) return fromCode(sequence.charCodeAt(1) & 0x1f);
+  if ("cxuU".includes(kind)) return undefined;
   return NAMED[sequence] ?? `\\${sequence}`;
 }
 
-function fromCode(code: number): string {
-  return code > 0x10ffff ? "\ufffd" : String.fromCodePoint(code);
+function fromCode(code: number): string | undefined {
+  return code > 0x7f ? undefined : String.fromCodePoint(code);
 }

@@ -1,5 +1,6 @@
 import { LIST_END, type Parts, RESERVED, RESERVED_WORD, readCompound, requireWord, unexpected } from "./compounds.ts";
 import { type Heredoc, Heredocs } from "./heredoc.ts";
+import { assignsCode } from "./hidden-code.ts";
 import { SPLIT } from "./shell-line.ts";
 import { type Budget, Source, Unparsed } from "./source.ts";
 import type { Word } from "./word.ts";
@@ -36,7 +37,7 @@ export class Grammar {
       commands: () => this.#readSubstitution(),
       lines: () => this.#heredocs.hold(() => this.#skipLines()),
       code: (code) => this.#nested(code, (inner) => inner.readAll()),
-      unknown: () => this.#add({ words: [SPLIT], input: [] }),
+      unknown: () => this.#addUnknown(),
     });
     this.#parts = {
       source: this.#source,
@@ -44,6 +45,7 @@ export class Grammar {
       list: (...ends) => this.#readList(ends),
       lines: () => this.#skipLines(),
       innerLines: () => this.#heredocs.hold(() => this.#skipLines()),
+      unknown: () => this.#addUnknown(),
     };
   }
 
@@ -184,7 +186,14 @@ export class Grammar {
   #addWord(found: Found, { text, bare }: Word): void {
     const name = found.words.length === 0 ? ASSIGNMENT.exec(text)?.[0] : undefined;
     if (name === undefined || name.length > bare) found.words.push(text);
-    else this.isCompound = true;
+    else {
+      this.isCompound = true;
+      if (assignsCode(text)) this.#addUnknown();
+    }
+  }
+
+  #addUnknown(): void {
+    this.#add({ words: [SPLIT], input: [] });
   }
 
   #add(found: Found): void {
@@ -198,8 +207,11 @@ export class Grammar {
     if (operator === undefined) return false;
     this.isCompound = true;
     source.skipBlanks();
+    const start = source.at;
     const { text, isQuoted } = this.#requireWord();
     if (operator === "<<" || operator === "<<-") {
+      // Bash expands nothing here, so what looks like an expansion is the delimiter itself.
+      if (!PLAIN_DELIMITER.test(source.text.slice(start, source.at))) throw this.#unexpected();
       this.#heredocs.add({ delimiter: text, isLiteral: isQuoted, dropsTabs: operator === "<<-", reader: found });
     } else if (operator.startsWith("<")) found?.input.push(operator === "<<<" ? text : SPLIT);
     return true;
@@ -245,6 +257,7 @@ export class Grammar {
 const AFTER_COMMAND = /[\n;)]/y;
 const REDIRECTION = /&>>?|(?:\d+|\{[A-Za-z_]\w*\})?(?:<<<|<<-?|<>|<&|>>|>&|>\||[<>](?!\())/y;
 const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/;
+const PLAIN_DELIMITER = /^(?:\\?[\w.-]|'[\w.-]*'|"[\w.-]*")+$/;
 const EMPTY_PARENTHESES = /[ \t]*\([ \t]*\)/y;
-const TIME_OPTIONS = /(?:-p|--)(?=[ \t\n])[ \t]*/y;
+const TIME_OPTIONS = /(?:(?:-p|--)(?=[ \t\n])[ \t]*)+/y;
 const LINE_REST = /[^\n]*/y;

@@ -47,20 +47,20 @@ export class Heredocs<Item extends Heredoc> {
   }
 }
 
-/** Reads the lines up to and with the delimiter; the end of the text stands for a missing one. */
+/** Reads the lines up to and with the delimiter. */
 function readText(source: Source, heredoc: Heredoc, isInSubstitution: boolean): string {
   const { delimiter } = heredoc;
   const lines: string[] = [];
   while (!source.isAtEnd) {
     const line = readLine(source, heredoc);
-    if (line === delimiter) break;
+    if (line === delimiter) return lines.join("");
     // Inside a substitution bash also takes `EOF)` for the end, some versions do and some do not.
     if (isInSubstitution && line.startsWith(delimiter) && line.includes(")", delimiter.length)) {
       throw new Unparsed("a here-document ends together with its substitution");
     }
     lines.push(`${line}\n`);
   }
-  return lines.join("");
+  throw new Unparsed("a here-document has no end");
 }
 
 function readLine(source: Source, { isLiteral, dropsTabs }: Heredoc): string {

@@ -1,10 +1,14 @@
+import { assignsCode, hidesCode } from "./hidden-code.ts";
 import {
+  GLOBAL_OPTIONS,
   type Options,
   optionLength,
   PARALLEL,
+  RUNUSER,
+  readOptions,
   SHELL_STARTERS,
   SHELLS,
-  TEXT_RUNNERS,
+  WATCH,
   WRAPPERS,
   type Wrapper,
 } from "./programs.ts";
@@ -18,8 +22,7 @@ export function insideOf([word = "", ...args]: Argv, input: readonly string[]): 
   const name = programName(word);
   if (!isKnown(name)) return [];
   if (SHELLS.has(name)) return insideShell(args, input);
-  const text = TEXT_RUNNERS.has(name) ? textOption(args) : undefined;
-  if (text !== undefined) return [code(text)];
+  if (hidesCode(name, args, input)) return [UNSEEN];
   const wrapper = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
   const inside = wrapper ? insideWrapper(name, args, wrapper) : insideOther(name, args, input);
   return inside.length === 0 && SHELL_STARTERS.has(name) ? input.map(code) : inside;
@@ -28,33 +31,96 @@ export function insideOf([word = "", ...args]: Argv, input: readonly string[]): 
 function insideOther(name: string, args: Argv, input: readonly string[]): Inside[] {
   switch (name) {
     case "eval":
-      return args.length === 0 ? [] : [code(args.join(" "))];
+      return insideEval(args[0] === "--" ? args.slice(1) : args);
+    case "git":
+      return insideGit(args);
+    case "runuser":
+    case "script":
+    case "su":
+      return insideTextRunner(name, args);
+    case "sg":
+      return insideGroup(args);
     case "parallel":
-      return insideParallel(args.slice(skipOptions(args, PARALLEL)));
+      return behind(args, PARALLEL, insideParallel);
     case "watch":
-      return [code(args.slice(skipOptions(args, { letters: "nq", names: ["interval", "equexit"] })).join(" "))];
+      return behind(args, WATCH, insideEval);
     case "trap":
       return insideTrap(args);
     case "find":
       return insideFind(args);
     case "source":
     case ".":
-      if (INPUT_PATH.test(args[0] ?? "")) return inputOf(input);
-      return args.every(isKnown) ? [] : [UNSEEN];
+      return insideSource(args[0] === "--" ? args.slice(1) : args, input);
     default:
       return [];
   }
 }
 
-/** The text of `-c TEXT` or `--command=TEXT`. */
-function textOption(args: Argv): string | undefined {
-  const at = args.findIndex((word) => /^(?:-[a-zA-Z]*c|--command(?:=[\s\S]*)?)$/.test(word));
-  const option = args[at];
-  return option?.startsWith("--command=") ? option.slice("--command=".length) : option && args[at + 1];
+const UNSEEN: Inside = { type: "unknown" };
+/** Also as a path from `/dev`, wherever that is said. */
+const INPUT_PATH = /^-|stdin$|(?:^|\/)(?:fd|proc)(?:\/|$)|(?:^|\/)\d+$/;
+
+/** A file below a folder that is not known is one nevertheless. */
+function isFile(word: string): boolean {
+  return isKnown(word.startsWith(`${HOLE}/`) ? word.slice(1) : word);
 }
 
-const UNSEEN: Inside = { type: "unknown" };
-const INPUT_PATH = /^(?:-|\/dev\/(?:stdin|fd\/.*)|\/proc\/.*)$/;
+function insideSource(args: Argv, input: readonly string[]): Inside[] {
+  if (INPUT_PATH.test(args[0] ?? "")) return inputOf(input);
+  return args.every(isFile) ? [] : [UNSEEN];
+}
+
+function insideEval(args: Argv): Inside[] {
+  return args.length === 0 ? [] : [code(args.join(" "))];
+}
+
+function behind(args: Argv, options: Options, inside: (words: Argv) => Inside[]): Inside[] {
+  const { end, isSure } = readOptions(args, options);
+  return [...(isSure ? [] : [UNSEEN]), ...inside(args.slice(end))];
+}
+
+/** Every text that may be one of `-c TEXT`, `-cTEXT`, `--command TEXT` and their like, wherever it stands. */
+function insideTextRunner(name: string, args: Argv): Inside[] {
+  const texts = args.flatMap((word, index) => {
+    const found = /^(?:-[a-zA-Z]*?c|--(?:c[a-z]*|se[a-z-]*)(?:=|$))([\s\S]*)$/.exec(word);
+    const text = found && (found[1] || args[index + 1]);
+    return text ? [code(text)] : [];
+  });
+  const hidden = args.some((word) => word.includes(SPLIT) || (word.startsWith("-") && !isKnown(word)));
+  const isWrapper = name === "runuser" && args.some((word) => /^(?:-[a-zA-Z]*u|--us)/.test(word));
+  const end = args.indexOf("--");
+  const rest = isWrapper ? args.slice(readOptions(args, RUNUSER).end) : end === -1 ? [] : args.slice(end + 1);
+  return [...texts, ...(hidden ? [UNSEEN] : []), ...command(rest)];
+}
+
+/** `sg GROUP TEXT`, `sg - GROUP -c TEXT`. */
+function insideGroup(args: Argv): Inside[] {
+  const [, ...words] = args.filter((word) => word !== "-");
+  return insideEval(words.filter((word) => word !== "-c").slice(0, 1));
+}
+
+function insideGit(args: Argv): Inside[] {
+  const options = GLOBAL_OPTIONS["git"];
+  const [subcommand, ...rest] = options ? args.slice(readOptions(args, options).end) : args;
+  switch (subcommand) {
+    case "submodule": {
+      const at = rest.indexOf("foreach");
+      return at === -1 ? [] : insideEval(rest.slice(at + 1).filter((word) => !/^--(?:rec|q)|^-q$/.test(word)));
+    }
+    case "rebase":
+      return rest.flatMap((word, index) => {
+        const found = /^(?:-[a-zA-Z]*?x|--ex[ec]*(?:=|$))([\s\S]*)$/.exec(word);
+        const text = found && (found[1] || rest[index + 1]);
+        return text ? [code(text)] : [];
+      });
+    case "bisect":
+      return rest[0] === "run" ? command(rest.slice(1)) : [];
+    case "filter-branch":
+      return [UNSEEN];
+    default:
+      return [];
+  }
+}
 
 function inputOf(input: readonly string[]): Inside[] {
   return input.length === 0 ? [UNSEEN] : input.map(code);
@@ -68,29 +134,29 @@ function command(argv: Argv): Inside[] {
   return argv.length === 0 ? [] : [{ type: "command", argv }];
 }
 
+const SHELL_FLAGS =
+  /^--?(?:debug|debugger|dump-po-strings|dump-strings|help|login|noediting|noprofile|norc|posix|pretty-print|protected|restricted|verbose|version|wordexp)$/;
+
 /** `bash -c TEXT`, `bash FILE`, or commands from its input. What a file says is not looked at, like that of any program. */
 function insideShell(args: Argv, input: readonly string[]): Inside[] {
   let at = 0;
   let isText = false;
   let isInput = false;
-  for (; /^[-+]./.test(args[at] ?? ""); at++) {
-    const option = args[at] ?? "";
-    if (option === "--") {
-      at++;
-      break;
-    }
-    if (option.startsWith("--")) at += /^--(?:rcfile|init-file)$/.test(option) ? 1 : 0;
-    else {
-      isText ||= option.startsWith("-") && option.includes("c");
-      isInput ||= option.startsWith("-") && option.includes("s");
-      at += option.match(/[oO]/g)?.length ?? 0;
-    }
+  let isSure = true;
+  for (let option = args[0]; option !== undefined && /^[-+]/.test(option); option = args[at]) {
+    at++;
+    if (option === "--" || option === "-") break;
+    if (SHELL_FLAGS.test(option)) continue;
+    isSure &&= isKnown(option) && !/^--|^-(?:rcfile|init-file)$/.test(option);
+    isText ||= option.includes("c");
+    isInput ||= option.includes("s");
+    at += option.match(/[oO]/g)?.length ?? 0;
   }
-  const hidden = args.slice(0, at).every(isKnown) ? [] : [UNSEEN];
+  const hidden = isSure && args.slice(0, at).every(isKnown) ? [] : [UNSEEN];
   const operand = args[at];
   if (isText) return operand === undefined ? hidden : [...hidden, code(operand)];
   if (operand === undefined || isInput || INPUT_PATH.test(operand)) return [...hidden, ...inputOf(input)];
-  return isKnown(operand) ? hidden : [UNSEEN];
+  return isFile(operand) ? hidden : [UNSEEN];
 }
 
 function insideWrapper(name: string, args: Argv, wrapper: Wrapper): Inside[] {
@@ -98,44 +164,64 @@ function insideWrapper(name: string, args: Argv, wrapper: Wrapper): Inside[] {
     const split = splitString(args, wrapper);
     if (split) return split;
   }
-  const options = skipOptions(args, wrapper);
-  if (name === "command" && args.slice(0, options).some((option) => /^-\w*[vV]/.test(option))) return [];
-  let at = options + wrapper.operands;
-  while (wrapper.assigns && /^[A-Za-z_]\w*=/.test(args[at] ?? "")) at++;
-  const hidden = args.slice(0, at).some((word) => word.includes(SPLIT) || (word.startsWith("-") && !isKnown(word)));
-  const inner = name === "xargs" ? fromInput(args.slice(at), args.slice(0, options)) : args.slice(at);
-  return [...(hidden ? [UNSEEN] : []), ...command(inner)];
+  const { end, isSure } = readOptions(args, wrapper);
+  if (name === "command" && args.slice(0, end).some((option) => /^-\w*[vV]/.test(option))) return [];
+  let at = end + wrapper.operands;
+  while (wrapper.assigns && args[at]?.includes("=")) at++;
+  const before = args.slice(0, at);
+  const hidden = !isSure || before.some((word) => word.includes(SPLIT) || assignsCode(word));
+  return [...(hidden ? [UNSEEN] : []), ...wrapped(name, args.slice(at), args.slice(0, end))];
 }
 
-/** The words `xargs` runs: what it reads comes at the end, or where `-I` says. */
+function wrapped(name: string, words: Argv, options: Argv): Inside[] {
+  switch (name) {
+    case "xargs":
+      return command(fromInput(words, options));
+    case "flock":
+      return /^(?:-c|--c[a-z]*)$/.test(words[0] ?? "") ? insideEval(words.slice(1, 2)) : command(words);
+    case "setarch":
+      // The architecture may be left out, and options may come behind it.
+      return [...command(words), ...command(words.slice(1).filter((_, index, rest) => index >= firstOperand(rest)))];
+    default:
+      return command(words);
+  }
+}
+
+function firstOperand(words: Argv): number {
+  return Math.max(
+    0,
+    words.findIndex((word) => !word.startsWith("-")),
+  );
+}
+
+/** The words `xargs` runs: what it reads comes at the end, or where `-I` says. Other options than common ones hide it. */
 function fromInput(words: Argv, options: Argv): Argv {
   if (words.length === 0) return [];
-  const place = placeOf(options);
-  return place === undefined ? [...words, SPLIT] : words.map((word) => word.replaceAll(place, SPLIT));
-}
-
-function placeOf(options: Argv): string | undefined {
-  const at = options.findIndex((word) => /^(?:-[^-]*?[Ii]|--replace(?:=|$))/.test(word));
-  if (at === -1) return undefined;
-  const [, letter, attached] = /^(?:-[^-]*?([Ii])|--replace=?)([\s\S]*)$/.exec(options[at] ?? "") ?? [];
-  return attached || (letter === "I" && options[at + 1]) || "{}";
-}
-
-function skipOptions(args: Argv, options: Options): number {
-  let at = 0;
-  while (args[at]?.startsWith("-")) {
-    const option = args[at] ?? "";
-    if (option === "--") return at + 1;
-    at += optionLength(option, options);
+  let place: string | undefined;
+  let isCounted = false;
+  for (let at = 0; at < options.length; at++) {
+    const option = options[at] ?? "";
+    if (/^--(?:null|no-run-if-empty|verbose|exit|open-tty|interactive|)$/.test(option)) continue;
+    const counted = /^--(?:arg-file|delimiter|max-args|max-chars|max-procs|process-slot-var)(=|$)/.exec(option);
+    const [, letter, value] = /^-[0rtpxo]*(?:([aEILnPsdi])([\s\S]*))?$/.exec(option) ?? [];
+    const replace = /^--replace(?:=([\s\S]+))?$/.exec(option);
+    if (replace || letter === "i" || letter === "I") {
+      if (place !== undefined) return [SPLIT];
+      place = replace?.[1] || value || (letter === "I" ? (options[++at] ?? "") : "{}");
+    } else if (counted) at += counted[1] === "" ? 1 : 0;
+    else if (letter !== undefined) at += value === "" ? 1 : 0;
+    else if (!/^-[0rtpxo]+$/.test(option)) return [SPLIT];
+    isCounted ||= /[nL]/.test(letter ?? "") || option.startsWith("--max-args");
   }
-  return at;
+  if (place === undefined) return [...words, SPLIT];
+  return place === "" || isCounted ? [SPLIT] : words.map((word) => word.replaceAll(place, SPLIT));
 }
 
 /** `env -S TEXT`: the words of a text, then the other words. */
 function splitString(args: Argv, wrapper: Wrapper): Inside[] | undefined {
   for (let at = 0; args[at]?.startsWith("-"); at += optionLength(args[at] ?? "", wrapper)) {
     const option = args[at] ?? "";
-    const found = /^(?:--split-string(?:=([\s\S]*))?|-[^-uC]*?S([\s\S]*))$/.exec(option);
+    const found = /^(?:--s[a-z-]*(?:=([\s\S]*))?|-[^-uC]*?S([\s\S]*))$/.exec(option);
     if (!found) continue;
     const attached = found[1] ?? (found[2] || undefined);
     const rest = args.slice(at + (attached === undefined ? 2 : 1));
@@ -167,7 +253,7 @@ function insideFind(args: Argv): Inside[] {
   return args.flatMap((word, index) => {
     if (!/^-(?:exec|execdir|ok|okdir)$/.test(word)) return isKnown(word) ? [] : hiddenAction(word);
     const rest = args.slice(index + 1);
-    const end = rest.findIndex((next) => next === ";" || next === "+");
+    const end = rest.findIndex((next, at) => next === ";" || (next === "+" && rest[at - 1] === "{}"));
     return command((end === -1 ? rest : rest.slice(0, end)).map((next) => next.replaceAll("{}", HOLE)));
   });
 }

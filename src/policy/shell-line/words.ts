@@ -1,4 +1,5 @@
 import { readEscapes } from "./escapes.ts";
+import { expandsAgain } from "./hidden-code.ts";
 import { HOLE, SPLIT } from "./shell-line.ts";
 import { type Budget, type Source, Unparsed } from "./source.ts";
 import { addBare, addQuoted, type Word } from "./word.ts";
@@ -86,6 +87,9 @@ export class Words {
         return this.#readExpansion(word);
       case "`":
         return addBare(word, this.#readBackticks(SPLIT));
+      case "~":
+        source.at++;
+        return addBare(word, isTildePlace(word) ? HOLE : "~");
       case "*":
       case "?":
         source.at++;
@@ -151,7 +155,10 @@ export class Words {
     this.#budget.nest(() => {
       while (!source.eat(")")) {
         this.#nested.lines();
-        if (source.peek() !== ")" && !this.read()) throw new Unparsed("an array has no end");
+        if (source.peek() === ")") continue;
+        const item = this.read();
+        if (!item) throw new Unparsed("an array has no end");
+        if (expandsAgain(item.text)) this.#nested.unknown();
       }
     });
     return addBare(word, HOLE);
@@ -212,15 +219,25 @@ export class Words {
   /** Reads over what is quoted or expanded inside an expansion. */
   #skipInner(char: string, hole: string): void {
     const source = this.#source;
-    if (char === "\\") source.at += 2;
+    if (char === "\\") this.#skipEscape();
     else if (char === '"') {
       source.at++;
-      this.readQuoted('"');
+      if (expandsAgain(this.readQuoted('"'))) this.#nested.unknown();
     } else if (char === "`") this.#readBackticks(hole);
     else if (char === "$") this.#skipDollar(hole);
-    else if (char === "'" && hole === SPLIT) this.#readSingle();
+    else if (char === "'" && hole === SPLIT) this.#skipSingle();
     else if ((char === "<" || char === ">") && hole === SPLIT) this.#skipAngle();
     else throw new Unparsed("an expansion has no end");
+  }
+
+  #skipEscape(): void {
+    // Arithmetic and subscripts are expanded again.
+    if (/[$`]/.test(this.#source.peek(1))) this.#nested.unknown();
+    this.#source.at += 2;
+  }
+
+  #skipSingle(): void {
+    if (expandsAgain(this.#readSingle())) this.#nested.unknown();
   }
 
   #skipDollar(hole: string): void {
@@ -242,7 +259,12 @@ export class Words {
   }
 }
 
-const RUN = /[^ \t\n\\'"$`*?[{;&|()<>]+/y;
+/** Whether an unquoted `~` here is a folder: at the beginning, and in the value of an assignment. */
+function isTildePlace({ text, isQuoted }: Word): boolean {
+  return (text === "" && !isQuoted) || /^[A-Za-z_]\w*\+?=(?:[\s\S]*:)?$/.test(text);
+}
+
+const RUN = /[^ \t\n\\'"$`*?[{;&|()<>~]+/y;
 const QUOTED_RUN = /[^"\\$`]+/y;
 const BODY_RUN = /[^\\$`]+/y;
 const ARITHMETIC_RUN = /[^\\'"$`()]+/y;

@@ -85,6 +85,94 @@ describe("a rule of `commands`", () => {
     expect(rules.wayOf("git push")).toBe("change that rule of `commands`");
   });
 
+  it.each([
+    "su root --comm 'git push'",
+    "su '-cgit push'",
+    "script --comm 'git push'",
+    "script '-cgit push' f",
+    "runuser -u root git push",
+    "/usr/lib/git-core/git-push",
+    "git submodule foreach --recursive 'git push'",
+    "git rebase --exec 'git push' main",
+    "git rebase -x 'git push' main",
+    "git bisect run git push",
+    "setarch x86_64 -R git push",
+    "setarch -R git push",
+    "linux64 git push",
+    "linux32 git push",
+    "prlimit --nofile=5 git push",
+    "choom -n 5 -- git push",
+    "setpriv --reuid 1000 --clear-groups git push",
+    "sg root 'git push'",
+    "sg root -c 'git push'",
+  ])("is found in %j", async (text) => {
+    expect((await judge({ user: "commands: [{ match: git push, decision: deny }]" })).of(text)).toBe(
+      "deny user/commands[0]",
+    );
+  });
+
+  it.each([
+    "git --shallow-file x push",
+    "git filter-branch --tree-filter x",
+    "env --unknown x git push",
+    "env BASH_ENV=x bash -c ls",
+    "enable -f ./x.so x",
+    "export PROMPT_COMMAND=x",
+    "git ~root",
+  ])("may be hidden in %j", async (text) => {
+    expect((await judge({ user: "commands: [{ match: git push, decision: deny }]" })).of(text)).toBe(
+      "ask user/commands[0]",
+    );
+  });
+
+  it.each([
+    ["docker compose up", "docker compose -f x up", "ask"],
+    ["docker compose up", "docker compose -f x ps", "allow"],
+    ["npm run deploy", "npm run --silent deploy", "deny"],
+    ["npm run deploy", "npm run --silent build", "allow"],
+    ["gh pr merge", "gh pr -R a/b merge 1", "ask"],
+    ["make deploy", "make -C x deploy", "ask"],
+    ["make deploy", "make -j4 test", "allow"],
+    ["cargo publish", "cargo --config x publish", "ask"],
+    ["cargo publish", "cargo +nightly publish", "deny"],
+    ["cargo publish", "cargo +nightly test", "allow"],
+    ["pip install", "pip --proxy x install y", "ask"],
+    ["git push", "git -c a.b=c log push", "allow"],
+  ])("%j is compared over options with %j: %s", async (match, text, decided) => {
+    const rules = await judge({ user: `commands: [{ match: ${match}, decision: deny }]` });
+    expect(rules.of(text).split(" ")[0]).toBe(decided);
+  });
+
+  it.each([
+    "ls -la",
+    "npm test",
+    "git status",
+    "git -C x log",
+    "git --no-pager -c color.ui=never diff --stat",
+    'git commit -m "a $(date)"',
+    'for f in *.c; do gcc "$f"; done',
+    "cd ~/x && make -j4",
+    "~/bin/tool ~/x",
+    "source ~/.nvm/nvm.sh && nvm use 20",
+    "bash scripts/build.sh --fast",
+    "cat > x.txt <<'EOF'\n$(no) `command`\nEOF",
+    "cat <<END-OF.x\nx $y\nEND-OF.x",
+    "find . -name '*.ts' -exec grep -l x {} +",
+    "git ls-files | xargs -0 -n1 wc -l",
+    "printf '%s\\n' '`x`'",
+    "export PATH=~/bin:$PATH ENV=test",
+    "ENV=production CI=1 npm run build",
+    "timeout --kill-after=5 60 npm test",
+    "time npm test",
+    '[ -f x ] && [[ $y == "z" ]] && echo $((1 + 2))',
+    "echo $'a\\tb'",
+    "sudo -E apt-get install -y x",
+    "su postgres -c 'psql -l'",
+    'while read -r line; do echo "$line"; done < x',
+  ])("does not ask for what is ordinary: %j", async (text) => {
+    expect((await judge({ user: "commands: [{ match: git push, decision: deny }]" })).of(text)).toBe(none);
+  });
+
   it("is the strictest of all that match, whatever layer says it", async () => {
     const files = {
       organisation: "commands: [{ match: git push, decision: ask }]",

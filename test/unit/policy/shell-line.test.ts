@@ -18,7 +18,11 @@ describe("the commands of a shell text", () => {
     ["/usr/bin/git push", [["git", "push"]]],
     ['rm "$x" $y *.c', [["rm", HOLE, SPLIT, `${SPLIT}.c`]]],
     ["$x", [[SPLIT]]],
-    ['"$x"/git push', [[SPLIT], ["git", "push"]]],
+    ['"$x"/git push', [["git", "push"]]],
+    ["$x/git push", [[SPLIT], ["git", "push"]]],
+    ["~/bin/git ~/x", [["git", `${HOLE}/x`]]],
+    ["make a~ A=~/x:~ --x=~", [["make", "a~", `A=${HOLE}/x:${HOLE}`, "--x=~"]]],
+    ["$'\\x{67}it' push", [[SPLIT]]],
     [
       "sudo -u me git push",
       [
@@ -143,6 +147,8 @@ describe("the commands of a shell text", () => {
     ["wrappers without end", `${"env ".repeat(100)}ls`],
     ["more than 64 KiB", `echo ${"x".repeat(65_536)}`],
     ["more commands than anybody writes", "a;".repeat(6_000)],
+    ["a here-document without an end", "cat <<E\nx"],
+    ["a here-document whose end only a shell knows", "cat <<$x\nx"],
     ["a NUL", "ls \0"],
   ])("%s is not understood, and says so", (_, text) => {
     const { plain, unparsed } = analyse(text);
