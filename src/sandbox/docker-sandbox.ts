@@ -1,13 +1,13 @@
 import { GloveboxError, toGloveboxError } from "../core/errors.ts";
 import type { Appeared } from "../core/quarantine.ts";
 import { syntheticResult, type ToolResult } from "../core/tool-result.ts";
-import { visibleLine } from "../core/visible.ts";
 import type { MountsChanged, Outcome } from "../protocol/messages.ts";
 import { Box, type BoxPlan } from "./box.ts";
 import { type ContainerEnd, inspectEnd } from "./container.ts";
 import { untilAnswers } from "./engine/await.ts";
 import type { Engine } from "./engine/engine.ts";
 import { isDisconnected } from "./engine/guard.ts";
+import { describeEnd, describeLeave, detachedTooOften, linkWords, remountWords } from "./lost-words.ts";
 import type { CallOptions, Keep, ProtectLinks, Sandbox, SandboxCall, SandboxEvent, SandboxFacts } from "./sandbox.ts";
 import { sweep, unguarded } from "./sweep.ts";
 import { lost, type ToolHostConnection } from "./tool-host-connection.ts";
@@ -262,44 +262,10 @@ export function resultOf({ truncated, denial, ...outcome }: Outcome): ToolResult
   return { ...outcome, ...(truncated && { truncated }), ...(denial && { denial }), ...(reason && { reason }) };
 }
 
-/** A tool host that loses its channel leaves by itself, with 0 or 1. */
-function describeLeave(exitCode: number | null): string {
-  if (exitCode === null) return "The tool host stopped answering and this call was lost with it";
-  if (exitCode <= 1) return "The connection to the tool host broke and this call was lost with it";
-  return "This call ended the tool host and was lost with it";
-}
-
 function interruption(signal: AbortSignal): Promise<string> {
   const words = "The sandbox was lost while this ran; it may have had effects.";
   return new Promise((resolve) => {
     if (signal.aborted) resolve(words);
     signal.addEventListener("abort", () => resolve(words), { once: true });
   });
-}
-
-function linkWords(folders: readonly string[]): string {
-  return `Read-only from now on, since files there are hard links to files outside the workspace: ${folders.map(visibleLine).join(", ")}. To change one, copy it elsewhere in the workspace; a person can open them by \`workspace.hardlinks: allow\` in their policy. Shell state and /tmp are as at the start`;
-}
-
-function detachedTooOften(times: number, paths: readonly string[]): GloveboxError {
-  const what = paths.map(visibleLine).join(", ");
-  const words = `Mounts of the workspace were detached on the host ${times} times, the last time of ${what}`;
-  return new GloveboxError("SANDBOX_LOST", words, {
-    hint: "Look at what is there, and close the editor or the program that keeps saving it while a session runs",
-  });
-}
-
-function remountWords(paths: readonly string[], wasRunning: boolean): string {
-  const what = paths.map(visibleLine).join(", ");
-  const lostCall = wasRunning
-    ? "This call was ended; it may have had effects. "
-    : "The sandbox was started again before this call. ";
-  return `${lostCall}On the host somebody replaced what is protected or hidden (${what}), so for at most 0.2 s it could be read and written. It is protected again; installed packages, /tmp, HOME, shell state and background processes are gone, workspace files are kept.`;
-}
-
-function describeEnd(end: ContainerEnd | undefined): string {
-  if (!end) return "was removed";
-  if (end.outOfMemory) return "ran out of memory";
-  if (end.exitCode === null) return "was paused";
-  return `ended with exit code ${end.exitCode}${end.error ? ` (${end.error})` : ""}`;
 }

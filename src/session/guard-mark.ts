@@ -1,4 +1,4 @@
-import { open, readdir, readFile, rm, stat } from "node:fs/promises";
+import { open, readFile, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { writeAtomically } from "../core/atomic-file.ts";
@@ -8,6 +8,7 @@ import { currentOwner, ownerState, parseOwner } from "../sandbox/owner.ts";
 import type { Watched } from "../workspace/appeared.ts";
 import type { GuardMark } from "./guard-mark-schema.ts";
 import { writeFailure } from "./log.ts";
+import { namesIn } from "./names-in.ts";
 
 /** The mark of a session that has not looked through its workspace at its end. */
 export type UnfinishedSession = { sessionFile: string; mark: GuardMark };
@@ -149,13 +150,4 @@ async function readMark(file: string): Promise<GuardMark | undefined> {
 
 function markOf(sessionFile: string): string {
   return sessionFile.replace(/\.jsonl$/, ENDING);
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return [];
-    throw error;
-  }
 }

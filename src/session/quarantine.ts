@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { GloveboxError, messageOf, systemCode } from "../core/errors.ts";
+import { GloveboxError, messageOf } from "../core/errors.ts";
 import { shortId } from "../core/ids.ts";
 import type { Quarantined, QuarantineItem } from "../core/quarantine.ts";
+import { namesIn } from "./names-in.ts";
 
 /** 4 GiB of files and what an archive adds to that. */
 const MAX_ARCHIVE_BYTES = 5 * 1024 ** 3;
@@ -94,15 +95,6 @@ async function writeSynced(file: string, chunks: AsyncIterable<Buffer> | Iterabl
     await handle.sync();
   } finally {
     await handle.close();
-  }
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return [];
-    throw error;
   }
 }
 
