@@ -35,7 +35,7 @@ describe("the end of a command", () => {
     const result = await shell.run(command, { timeout: 0.3 });
     expect(result.status).toBe("timed_out");
     expect(shown(result)).toBe(`${output}\n${TIMED_OUT}`);
-    expect(performance.now() - begun).toBeLessThan(2000);
+    expect(performance.now() - begun).toBeLessThan(15_000);
     expect(await shell.text("echo alive")).toBe("alive\n");
   });
 

@@ -89,7 +89,7 @@ describe("O-EDIT-04: what cannot be one place is refused, and the file stays", (
     const many = await edit("f", swap("a".repeat(100_000), "x"));
     expect(text(many)).toContain("occurs 4900001 times");
     expect((await edit("f", swap(`b${"a".repeat(100_000)}`, "x"))).status).toBe("failed");
-    expect(Date.now() - started).toBeLessThan(3000);
+    expect(Date.now() - started).toBeLessThan(15_000);
   });
 });
 

