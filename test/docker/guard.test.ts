@@ -6,17 +6,8 @@ import type { QuarantineItem } from "../../src/core/quarantine.ts";
 import { BUILT_IN_POLICY } from "../../src/policy/policy.ts";
 import type { SandboxRequest } from "../../src/session/provider.ts";
 import { lookForAppeared } from "../../src/workspace/appeared.ts";
-import { connect, openSandbox, Place } from "../support/engine.ts";
+import { connect, openSandbox, type Place, placeWith } from "../support/engine.ts";
 import { call, words } from "../support/sandbox-contract.ts";
-
-async function placeWith(files: Record<string, string>): Promise<Place> {
-  const place = await Place.create();
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(join(place.root, path, ".."), { recursive: true });
-    await writeFile(join(place.root, path), text);
-  }
-  return place;
-}
 
 async function hashOf(path: string): Promise<string> {
   return createHash("sha256")

@@ -5,21 +5,12 @@ import { describe, expect, it } from "vitest";
 import { Box, type BoxPlan } from "../../src/sandbox/box.ts";
 import type { Opened as Made } from "../../src/session/docker-provider.ts";
 import { keepNothing } from "../../src/session/guarding.ts";
-import { type OpenOptions, openSandbox, Place } from "../support/engine.ts";
+import { type OpenOptions, openSandbox, type Place, placeWith } from "../support/engine.ts";
 import { call, words } from "../support/sandbox-contract.ts";
 
 const isRoot = process.getuid?.() === 0;
 const SECRET = "s3cret-value-of-nobody";
 const ENCODED = Buffer.from(SECRET).toString("base64").slice(0, 12);
-
-async function placeWith(files: Record<string, string>): Promise<Place> {
-  const place = await Place.create();
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(join(place.root, path, ".."), { recursive: true });
-    await writeFile(join(place.root, path), text);
-  }
-  return place;
-}
 
 describe("a hidden path", () => {
   const HIDDEN = { hidden: ["**/.env", "secrets"] };

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { chmod, mkdir, mkdtemp, rm, stat } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { uuidv7 } from "../../src/core/ids.ts";
@@ -171,4 +171,14 @@ export function startProgram(
 
 export function cli(args: readonly string[], options: CliOptions = {}): Promise<Ended> {
   return startCli(args, options).ended;
+}
+
+/** A place with these files, by path, in its workspace. */
+export async function placeWith(files: Record<string, string>): Promise<Place> {
+  const place = await Place.create();
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(join(place.root, path, ".."), { recursive: true });
+    await writeFile(join(place.root, path), text);
+  }
+  return place;
 }
