@@ -60,7 +60,7 @@ async function execute({ call, name, args }: Prepared, deps: CallDeps, signal: A
   const contract = contractOf(name);
   await deps.journal.append({ type: "call_started", call_id: call.id, replay: contract.replay });
   return deps.sandbox.call(
-    { tool: name, args, deadlineMs: contract.deadlineMs(args), readsOnly: contract.replay === "safe" },
+    { tool: name, args, deadlineMs: contract.deadlineMs(args), readsOnly: contract.replay === "safe", callId: call.id },
     { signal, onOutput: (text) => deps.journal.show({ type: "tool_output", live: true, call_id: call.id, text }) },
   );
 }

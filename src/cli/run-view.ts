@@ -111,6 +111,9 @@ export class RunView {
       case "request_failed":
       case "call_prepared":
       case "approval":
+      case "egress":
+      case "egress_end":
+      case "host_approval":
       case "usage":
       case "reasoning_delta":
       case "tool_end":

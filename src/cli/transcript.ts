@@ -75,6 +75,9 @@ export class Transcript {
       case "call_started":
       case "usage":
       case "policy":
+      case "egress":
+      case "egress_end":
+      case "host_approval":
         return [];
       default:
         return event satisfies never;

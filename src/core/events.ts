@@ -88,6 +88,26 @@ export type SessionRecord =
       detail: Json;
     }
   | ({ type: "quarantine" } & Quarantined)
+  | EgressRecord
+  | {
+      type: "egress_end";
+      /** As in the `egress` record before it. */
+      connection: number;
+      bytes_up: number;
+      bytes_down: number;
+      duration_ms: number;
+      /** What ended it, when that was not one of its two ends. */
+      why: string | null;
+    }
+  | {
+      type: "host_approval";
+      host: string;
+      port: number;
+      decision: "yes" | "no";
+      by: "person" | "nobody";
+      scope: "connection" | "session";
+      rule_id: string;
+    }
   | {
       type: "policy";
       hash: string;
@@ -97,6 +117,32 @@ export type SessionRecord =
       dropped: { rule: string; asked: string; by: string; kept: string }[];
       warnings: string[];
     };
+
+/**
+ * The verdict on a connection, or on the question for a name. What is allowed is recorded before anything is dialled;
+ * a `failed` one was allowed and came to nothing.
+ */
+export type EgressRecord = {
+  type: "egress";
+  /** Unique in a session; null for a question for a name. */
+  connection: number | null;
+  call_id: string | null;
+  /** Whose it is could not be told, so the running call is named. */
+  assumed: boolean;
+  /** Canonical; of a name that is none, what can be shown of it. */
+  host: string;
+  /** Null for a question for a name. */
+  port: number | null;
+  verdict: "allowed" | "denied" | "failed";
+  rule_id: string;
+  /** What was dialled. */
+  address: string | null;
+  via: "direct" | "proxy" | "forward" | null;
+  /** Why it was denied or failed. */
+  why: string | null;
+  /** How many the same thing happened to; above 1 only where nothing was dialled. */
+  count: number;
+};
 
 /** An entry or record before the log has numbered it. */
 export type Fact = Entry | SessionRecord;

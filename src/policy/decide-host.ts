@@ -1,5 +1,5 @@
 import type { Bounds, HostOpinion } from "./bounds.ts";
-import { type HostProbe, type HostRule, matchesHost } from "./hosts.ts";
+import { deniesHost, type HostProbe, type HostRule, matchesHost } from "./hosts.ts";
 import type { RuledList } from "./layer.ts";
 
 export type HostDecision = { type: "allow" | "ask" | "deny"; rule: string };
@@ -21,7 +21,7 @@ const NOBODY: HostDecision = { type: "deny", rule: "built-in/network.allow" };
 type Judgement = { allows: boolean; asks: boolean; rule: string };
 
 function judge({ allow, ask, deny }: HostOpinion, probe: HostProbe): Judgement {
-  const denied = ruleFor(deny, probe);
+  const denied = deny?.items.find(({ value }) => deniesHost(value, probe))?.rule;
   if (denied) return { allows: false, asks: false, rule: denied };
   const asked = ruleFor(ask, probe);
   if (asked) return { allows: false, asks: true, rule: asked };

@@ -28,7 +28,10 @@ const NO_EFFECTS: Decision = {
 };
 
 /** What the policy says of one kind of effect. */
-export function decideEffect({ approval, origins }: Policy, kind: Effect["kind"]): Decision {
+export function decideEffect(
+  { approval, origins }: Pick<Policy, "approval" | "origins">,
+  kind: Effect["kind"],
+): Decision {
   const key = `approval.${kind}`;
   return decisionOf(kind, approval[kind], origins[key] ?? `built-in/${key}`);
 }

@@ -39,6 +39,14 @@ export type Policy = {
   hidden: readonly Ruled<string>[];
   /** Tools that never run. */
   deniedTools: readonly Ruled<string>[];
+  network: {
+    /** What each layer says of hosts; see `decideConnection`. */
+    hosts: Bounds["hosts"];
+    /** Services of the host, as `5433 to 127.0.0.1:5432`. */
+    forward: readonly Ruled<string>[];
+    /** The most bytes that go to one host in a session; undefined is no limit. */
+    uploadBytes: Ruled<number> | undefined;
+  };
   /** A reference; `glovebox/base` is the image this version builds. */
   image: string;
   sandbox: {
@@ -61,7 +69,7 @@ export type Policy = {
 export type Picked = { image: Ruled<string>; runtime: Ruled<string> | undefined };
 
 /** The bounds of all layers, the built-in one included, as what is enforced. */
-export function policyOf({ numbers, choices, lists }: Omit<Bounds, "hosts">, { image, runtime }: Picked): Policy {
+export function policyOf({ numbers, choices, lists, hosts }: Bounds, { image, runtime }: Picked): Policy {
   const number = (name: NumberName): number => required(numbers[name]).value;
   const approval = (kind: EffectKind): ApprovalSetting =>
     required(choices[`approval.${kind}`]).value as ApprovalSetting;
@@ -82,6 +90,11 @@ export function policyOf({ numbers, choices, lists }: Omit<Bounds, "hosts">, { i
     ...protectionsOf({ lists, choices }),
     hardlinks: required(choices["workspace.hardlinks"]) as Policy["hardlinks"],
     deniedTools: required(lists["tools.deny"]).items,
+    network: {
+      hosts,
+      forward: required(lists["network.forward"]).items,
+      uploadBytes: numbers["network.upload_limit"],
+    },
     image: image.value,
     sandbox: { ptrace: required(choices["sandbox.ptrace"]).value === "true", runtime },
     env: { set: required(lists["env.set"]).items, pass: required(lists["env.pass"]).items },

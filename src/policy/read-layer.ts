@@ -125,15 +125,23 @@ function hostsOf({ network }: PolicyFile, name: LayerName): Layer["hosts"] {
 type HostItem = NonNullable<NonNullable<NonNullable<PolicyFile["network"]>["allow"]>>[number];
 
 function hostRule(item: HostItem, list: HostListName): HostRule {
-  const anyPort = list === "deny" ? "all" : [443];
-  const plain = { ports: anyPort, protocol: list === "deny" ? "tcp" : "auto", private: false } as const;
+  const isDeny = list === "deny";
+  const plain: Omit<HostRule, "host"> = {
+    ports: isDeny ? "all" : [443],
+    protocol: isDeny ? "tcp" : "auto",
+    private: false,
+    inspect: false,
+    methods: "all",
+    paths: "all",
+  };
   if (typeof item === "string") return { host: normalHost(item), ...plain };
   if ("registry" in item) return { host: `registry:${item.registry}`, ...plain };
   const { host, ports, protocol } = item;
   return {
+    ...plain,
     host: normalHost(host),
     ports: ports ?? plain.ports,
-    protocol: list === "deny" ? "tcp" : (protocol ?? "auto"),
+    protocol: isDeny ? "tcp" : (protocol ?? "auto"),
     private: item.private ?? false,
   };
 }

@@ -1,10 +1,11 @@
 import * as z from "zod";
 
 /** Raised whenever a message changes shape; a controller and a tool host of different versions refuse each other. */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 const id = z.int().min(1).max(0x7fffffff);
 
+const port = z.int().min(1).max(65_535);
 const ruledPath = z.strictObject({ path: z.string(), rule: z.string() });
 
 /** Facts the tool host needs and must not take from an environment or argv that the agent could see or set. */
@@ -36,6 +37,15 @@ export const Hello = z.strictObject({
   mounts: z.array(z.string()),
   /** Workspace-relative paths and patterns at which nothing may appear: moved out after the call, or after the run. */
   guarded: z.array(z.strictObject({ path: z.string(), rule: z.string(), until: z.enum(["call", "end"]) })),
+  /** Absent where nothing leaves and no names are answered. */
+  egress: z
+    .strictObject({
+      /** Ports to listen on at 127.0.0.1, each for a service the host forwards to. */
+      forwards: z.array(port),
+      /** Certificates (PEM) that programs are to trust beside the image's own. */
+      certificates: z.string().optional(),
+    })
+    .optional(),
   /** The most bytes a command may leave in its output file. */
   maxOutputFileBytes: z.int().min(0),
   /** Seconds without any frame after which the tool host ends itself. */
@@ -82,6 +92,12 @@ export const Sweep = z.strictObject({
 });
 /** Unpacks the tar archive on `stream`, all of it at or below `path`, where nothing is yet. */
 export const Restore = z.strictObject({ type: z.literal("restore"), id, path: z.string(), stream: z.int().min(1) });
+/** The answer to `name`. Without an address there is none; the ports are those that some rule may admit. */
+export const Named = z.strictObject({
+  type: z.literal("named"),
+  id,
+  admitted: z.strictObject({ address: z.ipv4(), ports: z.array(port).max(1000) }).optional(),
+});
 /** The answer to `quarantine`: stored for good, or why not. */
 export const Kept = z.strictObject({ type: z.literal("kept"), id, problem: z.string().optional() });
 
@@ -94,6 +110,7 @@ export const ToToolHost = z.discriminatedUnion("type", [
   Sweep,
   Restore,
   Kept,
+  Named,
   Shutdown,
 ]);
 export type ToToolHost = z.infer<typeof ToToolHost>;
@@ -146,7 +163,34 @@ export type Control = z.infer<typeof Control>;
 export const Ready = z.strictObject({ type: z.literal("ready"), protocol: z.int(), pid: z.int(), node: z.string() });
 /** Opens the stream on which a running call shows its output as it comes, for people. */
 export const Output = z.strictObject({ type: z.literal("output"), id, stream: z.int().min(1) });
-export const Result = z.strictObject({ type: z.literal("result"), id, outcome: Outcome });
+/** What was refused inside while a call ran, by the kernel or the tool host itself. */
+const Refused = z.strictObject({
+  unreachable: count,
+  other_questions: count,
+  taken: z.array(z.strictObject({ name: z.string().max(260), port, process: z.string().max(200) })).max(20),
+  held_ports: z.array(port).max(100),
+});
+export const Result = z.strictObject({
+  type: z.literal("result"),
+  id,
+  outcome: Outcome,
+  /** Absent when nothing was. */
+  refused: Refused.optional(),
+});
+/** Which call a question or a connection is of: the `id` of one that runs or left a job behind; null for neither. */
+const origin = { call: id.nullable(), assumed: z.boolean() };
+/** Asks whether a name may have an address; answered by `named`. */
+export const Name = z.strictObject({ type: z.literal("name"), id, name: z.string().max(260), ...origin });
+/** A connection a process made, its bytes on `stream`: to a name by one of its ports, or to a forwarded port. */
+export const Connect = z.strictObject({
+  type: z.literal("connect"),
+  stream: z.int().min(1),
+  to: z.discriminatedUnion("type", [
+    z.strictObject({ type: z.literal("name"), name: z.string().max(260), port }),
+    z.strictObject({ type: z.literal("forward"), listen: port }),
+  ]),
+  ...origin,
+});
 export const SelfTested = z.strictObject({ type: z.literal("self_tested"), id, controls: z.array(Control) });
 /** `folders`: what to protect; `skipped` of the `entries` could not be looked at; not `complete` when there are too many. */
 export const Links = z.strictObject({
@@ -196,6 +240,8 @@ export const ToController = z.discriminatedUnion("type", [
   Swept,
   Restored,
   MountsChanged,
+  Name,
+  Connect,
   Bye,
 ]);
 export type ToController = z.infer<typeof ToController>;

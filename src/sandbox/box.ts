@@ -1,7 +1,9 @@
 import { GloveboxError } from "../core/errors.ts";
+import { CLOSED_OUTLET, type Outlet } from "../core/outlet.ts";
 import { clip } from "../core/truncate.ts";
 import { visibleLine } from "../core/visible.ts";
 import type { Control, Hello, SelfTestExpectation } from "../protocol/messages.ts";
+import { CallNumbers } from "./call-numbers.ts";
 import { startToolHost, type ToolHostExec } from "./channel.ts";
 import { inspectEnd, type StartedContainer, startContainer } from "./container.ts";
 import type { ContainerSpec } from "./container-spec.ts";
@@ -9,7 +11,7 @@ import { removeContainer } from "./engine/containers.ts";
 import type { Engine } from "./engine/engine.ts";
 import { failedControls, NOT_REPORTED } from "./expected-controls.ts";
 import { createImageVolumes, removeVolumes } from "./image-volumes.ts";
-import type { Keep } from "./sandbox.ts";
+import type { HostSide } from "./sandbox.ts";
 import { ToolHostConnection } from "./tool-host-connection.ts";
 
 /** All that is decided before a container is made; pure data, the same for a replacement. */
@@ -32,7 +34,8 @@ export class Box {
   readonly #plan: BoxPlan;
   readonly #engine: Engine;
   readonly #volumes: readonly string[];
-  readonly #keep: Keep;
+  readonly #host: HostSide;
+  readonly #numbers = new CallNumbers();
   connection: ToolHostConnection;
   controls: Control[] = [];
   #exec: ToolHostExec;
@@ -42,22 +45,22 @@ export class Box {
   private constructor(
     engine: Engine,
     plan: BoxPlan,
-    parts: { container: StartedContainer; exec: ToolHostExec; volumes: string[]; keep: Keep },
+    parts: { container: StartedContainer; exec: ToolHostExec; volumes: string[]; host: HostSide },
   ) {
     this.#engine = engine;
     this.#plan = plan;
     this.#volumes = parts.volumes;
     this.container = parts.container;
     this.#exec = parts.exec;
-    this.#keep = parts.keep;
-    this.connection = new ToolHostConnection(parts.exec, parts.keep);
+    this.#host = parts.host;
+    this.connection = new ToolHostConnection(parts.exec, parts.host, this.#numbers);
   }
 
   /**
    * Makes a container, starts its tool host and proves the wall; what was made is removed again when that fails.
    * @throws GloveboxError `SANDBOX_START_FAILED`, `SELFTEST_FAILED`, `SANDBOX_LOST`, `PROTOCOL`.
    */
-  static async start(engine: Engine, plan: BoxPlan, keep: Keep): Promise<Box> {
+  static async start(engine: Engine, plan: BoxPlan, host: HostSide): Promise<Box> {
     const volumes = await createImageVolumes(engine.docker, {
       targets: plan.volumePaths,
       prefix: plan.prefix,
@@ -66,7 +69,7 @@ export class Box {
     const names = volumes.flatMap(({ volume }) => (volume === "tmpfs" ? [] : [volume]));
     try {
       const container = await startContainer(engine.docker, { ...plan.spec, imageVolumes: volumes }, plan.prefix);
-      return await Box.#enter(engine, plan, { container, volumes: names, keep });
+      return await Box.#enter(engine, plan, { container, volumes: names, host });
     } catch (error) {
       await removeVolumes(engine.docker, names).catch(() => undefined);
       throw error;
@@ -76,7 +79,7 @@ export class Box {
   static async #enter(
     engine: Engine,
     plan: BoxPlan,
-    parts: { container: StartedContainer; volumes: string[]; keep: Keep },
+    parts: { container: StartedContainer; volumes: string[]; host: HostSide },
   ): Promise<Box> {
     const { container } = parts;
     let box: Box | undefined;
@@ -109,7 +112,7 @@ export class Box {
     // One that lost its channel ends what it finds, a successor too: it is given the time to be done with that.
     const exitCode = await this.#exec.ended(LEAVE_MS);
     this.#exec = await startToolHost(this.container.docker, this.#plan.spec.user);
-    this.connection = new ToolHostConnection(this.#exec, this.#keep);
+    this.connection = new ToolHostConnection(this.#exec, this.#host, this.#numbers);
     await this.#greet({ previousPid });
     // The agent has been at work since the first proof; what it made unwritable is its own affair.
     await this.#prove({ ...this.#plan.expect, writable: [] });
@@ -130,7 +133,7 @@ export class Box {
 
   async #greet(more: { previousPid?: number } = {}): Promise<void> {
     try {
-      const { pid } = await this.connection.greet({ ...this.#plan.hello, ...more });
+      const { pid } = await this.connection.greet({ ...this.#plan.hello, ...more, ...egressOf(this.#host.outlet) });
       this.#pid = pid;
     } catch (error) {
       throw this.#withLastWords(error);
@@ -147,6 +150,12 @@ export class Box {
       cause: error,
     });
   }
+}
+
+function egressOf(outlet: Outlet): Pick<Hello, "egress"> {
+  if (outlet === CLOSED_OUTLET) return {};
+  const { forwards, certificates } = outlet;
+  return { egress: { forwards: [...forwards], ...(certificates !== undefined && { certificates }) } };
 }
 
 function requireControls(failed: readonly Control[]): void {

@@ -8,7 +8,15 @@ import { untilAnswers } from "./engine/await.ts";
 import type { Engine } from "./engine/engine.ts";
 import { isDisconnected } from "./engine/guard.ts";
 import { describeEnd, describeLeave, detachedTooOften, linkWords, remountWords } from "./lost-words.ts";
-import type { CallOptions, Keep, ProtectLinks, Sandbox, SandboxCall, SandboxEvent, SandboxFacts } from "./sandbox.ts";
+import type {
+  CallOptions,
+  HostSide,
+  ProtectLinks,
+  Sandbox,
+  SandboxCall,
+  SandboxEvent,
+  SandboxFacts,
+} from "./sandbox.ts";
 import { sweep, unguarded } from "./sweep.ts";
 import { lost, type ToolHostConnection } from "./tool-host-connection.ts";
 
@@ -28,7 +36,7 @@ export type DockerSandboxOptions = {
   protectLinks: ProtectLinks;
   /** What is there now that must not be; called when no container of ours has the workspace mounted. */
   appeared: () => Promise<{ found: Appeared[]; problem: string | undefined }>;
-  keep: Keep;
+  host: HostSide;
   facts: Omit<SandboxFacts, "containerId" | "controls">;
   /** Awaited before the sandbox goes on. */
   emit: (event: SandboxEvent) => Promise<void>;
@@ -36,7 +44,7 @@ export type DockerSandboxOptions = {
 
 /** Opens a sandbox on a container engine. @throws as {@link Box.start}, nothing left behind. */
 export async function openDockerSandbox(options: DockerSandboxOptions): Promise<Sandbox> {
-  const box = await Box.start(options.engine, options.plan, options.keep);
+  const box = await Box.start(options.engine, options.plan, options.host);
   try {
     const sandbox = new DockerSandbox(options, box);
     await sandbox.announce();
@@ -95,7 +103,9 @@ class DockerSandbox implements Sandbox {
     if (this.#failure) return syntheticResult("lost", `Not run: ${this.#failure.message}.`);
     const { connection } = this.#box;
     try {
-      return this.#withNotes(resultOf(await connection.call(call, options)));
+      const { outcome, refused } = await connection.call(call, options);
+      const lines = call.callId === undefined ? [] : await this.#options.host.outlet.linesFor(call.callId, refused);
+      return this.#withNotes(withLines(resultOf(outcome), lines));
     } catch (error) {
       const words = await Promise.race([
         this.#recover(connection, toGloveboxError(error)),
@@ -125,9 +135,9 @@ class DockerSandbox implements Sandbox {
     await this.#recovery?.words;
     await this.#looking;
     await this.#box.remove();
-    const { engine, plan, keep, appeared } = this.#options;
+    const { engine, plan, host, appeared } = this.#options;
     const { found, problem } = await appeared();
-    await sweep(engine, { plan: unguarded(plan), keep }, found);
+    await sweep(engine, { plan: unguarded(plan), keep: host.keep }, found);
     if (problem) {
       const words = `Not all of the workspace could be looked at for what must not be there: ${problem}`;
       throw new GloveboxError("SANDBOX_LOST", words, { hint: "Look there yourself before your own tools do" });
@@ -165,9 +175,9 @@ class DockerSandbox implements Sandbox {
 
   async #startAgain(): Promise<void> {
     await this.#whenBack(() => this.#box.remove());
-    const { engine, replan, keep } = this.#options;
+    const { engine, replan, host } = this.#options;
     const plan = await replan(this.#linked);
-    this.#box = await this.#whenBack(() => Box.start(engine, plan, keep));
+    this.#box = await this.#whenBack(() => Box.start(engine, plan, host));
     this.#watch();
     await this.announce();
   }
@@ -260,6 +270,13 @@ export function resultOf({ truncated, denial, ...outcome }: Outcome): ToolResult
   const reason =
     outcome.status === "cancelled" ? "interrupted" : outcome.status === "timed_out" ? "timeout" : undefined;
   return { ...outcome, ...(truncated && { truncated }), ...(denial && { denial }), ...(reason && { reason }) };
+}
+
+/** Each in brackets at the end: what follows the output of a command is ours. */
+function withLines(result: ToolResult, lines: readonly string[]): ToolResult {
+  if (lines.length === 0) return result;
+  const text = lines.map((line) => `[${line}]`).join("\n");
+  return { ...result, content: [...result.content, { type: "text", text: `\n${text}` }] };
 }
 
 function interruption(signal: AbortSignal): Promise<string> {

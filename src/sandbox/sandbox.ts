@@ -1,21 +1,25 @@
 import type { Readable } from "node:stream";
 import type { GloveboxError } from "../core/errors.ts";
 import type { Json, JsonObject } from "../core/json.ts";
+import type { Outlet } from "../core/outlet.ts";
 import type { QuarantineItem } from "../core/quarantine.ts";
 import type { ToolResult } from "../core/tool-result.ts";
 import type { Control } from "../protocol/messages.ts";
 
 /**
  * One tool call for the container. `deadlineMs` is when the controller gives up on it, beyond the tool's own limit;
- * `readsOnly` that it changes nothing, no when omitted.
+ * `readsOnly` that it changes nothing, no when omitted; `callId` whose its connections are, nobody's when omitted.
  */
-export type SandboxCall = { tool: string; args: JsonObject; deadlineMs: number; readsOnly?: boolean };
+export type SandboxCall = { tool: string; args: JsonObject; deadlineMs: number; readsOnly?: boolean; callId?: string };
 
 /**
  * Stores the tar archive of something that is moved out of the workspace, and says so in the log. Resolves when it is on
  * the disk: it is removed from the workspace then.
  */
 export type Keep = (item: QuarantineItem, archive: Readable) => Promise<void>;
+
+/** What of a container reaches the host: files that are moved out of its workspace, and its connections. */
+export type HostSide = { keep: Keep; outlet: Outlet };
 
 export type CallOptions = {
   /** Aborting stops the call's processes inside; the call still resolves, as `cancelled`, with what it had printed. */

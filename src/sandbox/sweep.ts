@@ -1,3 +1,4 @@
+import { CLOSED_OUTLET } from "../core/outlet.ts";
 import type { Appeared } from "../core/quarantine.ts";
 import { Box, type BoxPlan } from "./box.ts";
 import type { Engine } from "./engine/engine.ts";
@@ -24,7 +25,7 @@ export async function inBox<T>(
   { plan, keep }: { plan: BoxPlan; keep: Keep },
   work: (connection: Box["connection"]) => Promise<T>,
 ): Promise<T> {
-  const box = await Box.start(engine, plan, keep);
+  const box = await Box.start(engine, plan, { keep, outlet: CLOSED_OUTLET });
   try {
     return await work(box.connection);
   } finally {

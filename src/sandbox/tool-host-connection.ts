@@ -2,6 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { StringDecoder } from "node:string_decoder";
 import { GloveboxError, messageOf, toGloveboxError } from "../core/errors.ts";
+import type { Origin, RefusedInside } from "../core/outlet.ts";
 import type { Appeared } from "../core/quarantine.ts";
 import { visibleLine } from "../core/visible.ts";
 import {
@@ -17,8 +18,9 @@ import {
   type ToToolHost,
 } from "../protocol/messages.ts";
 import { Peer } from "../protocol/peer.ts";
+import type { CallNumbers } from "./call-numbers.ts";
 import { Questions } from "./questions.ts";
-import type { CallOptions, Keep, SandboxCall } from "./sandbox.ts";
+import type { CallOptions, HostSide, SandboxCall } from "./sandbox.ts";
 
 /** A ping goes out this often, and the tool host ends itself after 30 s without one. */
 const PING_EVERY_MS = 5_000;
@@ -36,8 +38,13 @@ const SWEEP_WITHIN_MS = 600_000;
 /** The bytes of a channel. `destroy` ends it from our side. */
 export type ChannelStreams = { input: Readable; output: Writable; destroy: () => void };
 
+/** What became of a call, and what was refused inside meanwhile. */
+type Answer = { outcome: Outcome; refused: RefusedInside };
+
+const NOTHING_REFUSED: RefusedInside = { unreachable: 0, otherQuestions: 0, taken: [], heldPorts: [] };
+
 type Waiting = {
-  resolve: (outcome: Outcome) => void;
+  resolve: (answer: Answer) => void;
   reject: (error: GloveboxError) => void;
   onOutput: (text: string) => void;
 };
@@ -51,7 +58,8 @@ export class ToolHostConnection {
   readonly #streams: ChannelStreams;
   readonly #waiting = new Map<number, Waiting>();
   readonly #questions: Questions;
-  readonly #keep: Keep;
+  readonly #host: HostSide;
+  readonly #numbers: CallNumbers;
   readonly closed: Promise<GloveboxError>;
   /** What a call rejects with that had not begun when mounts changed. */
   readonly unbegun = lost("The call had not begun when mounts of the workspace changed");
@@ -60,15 +68,14 @@ export class ToolHostConnection {
   #onReady: (ready: Ready) => void = () => undefined;
   #onBye: (left: number) => void = () => undefined;
   #close: (error: GloveboxError) => void = () => undefined;
-  #nextId = 1;
   /** Other frames prove only that somebody writes. */
   #lastPongAt = 0;
   #heartbeat: NodeJS.Timeout | undefined;
 
-  /** `keep` takes what is moved out of the workspace. */
-  constructor(streams: ChannelStreams, keep: Keep) {
+  constructor(streams: ChannelStreams, host: HostSide, numbers: CallNumbers) {
     this.#streams = streams;
-    this.#keep = keep;
+    this.#host = host;
+    this.#numbers = numbers;
     this.closed = new Promise((resolve) => {
       this.#close = resolve;
     });
@@ -113,16 +120,16 @@ export class ToolHostConnection {
   }
 
   /** Rejects with the cause when the channel ends first or the deadline passes; the call may have had effects then. */
-  async call({ tool, args, deadlineMs }: SandboxCall, { signal, onOutput }: CallOptions): Promise<Outcome> {
-    const id = this.#nextId++;
-    const answer = new Promise<Outcome>((resolve, reject) => {
+  async call({ tool, args, deadlineMs, callId }: SandboxCall, { signal, onOutput }: CallOptions): Promise<Answer> {
+    const id = this.#numbers.next(callId);
+    const answer = new Promise<Answer>((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject, onOutput });
     });
     const cancel = (): void => this.#cancel(id);
     signal.addEventListener("abort", cancel, { once: true });
     try {
       const problem = this.#trySend({ type: "call", id, tool, args });
-      if (problem) return problem;
+      if (problem) return { outcome: problem, refused: NOTHING_REFUSED };
       if (signal.aborted) cancel();
       return await this.#within(answer, deadlineMs, "The tool host did not answer a call in time");
     } finally {
@@ -132,25 +139,25 @@ export class ToolHostConnection {
   }
 
   async selfTest(expect: SelfTestExpectation): Promise<Control[]> {
-    const question = { type: "self_test" as const, id: this.#nextId++, expect };
+    const question = { type: "self_test" as const, id: this.#numbers.next(), expect };
     return (await this.#questions.ask(question, "self_tested", READY_WITHIN_MS)).controls;
   }
 
   /** Looks for files of the workspace that have names outside it. */
   scanLinks(): Promise<Links> {
-    return this.#questions.ask({ type: "scan_links", id: this.#nextId++ }, "links", SCAN_WITHIN_MS);
+    return this.#questions.ask({ type: "scan_links", id: this.#numbers.next() }, "links", SCAN_WITHIN_MS);
   }
 
   /** Moves out of the workspace what is at these paths; resolves with what could not be. */
   async sweep(paths: readonly Appeared[]): Promise<string[]> {
-    const question = { type: "sweep" as const, id: this.#nextId++, paths: [...paths] };
+    const question = { type: "sweep" as const, id: this.#numbers.next(), paths: [...paths] };
     return (await this.#questions.ask(question, "swept", SWEEP_WITHIN_MS)).problems;
   }
 
   /** Unpacks an archive where nothing is yet; resolves with why not, undefined when it has been. */
   async restore(path: string, archive: Readable): Promise<string | undefined> {
     const stream = this.#peer.open();
-    const question = { type: "restore" as const, id: this.#nextId++, path, stream: stream.id };
+    const question = { type: "restore" as const, id: this.#numbers.next(), path, stream: stream.id };
     const answer = this.#questions.ask(question, "restored", SWEEP_WITHIN_MS);
     stream.resume();
     // A tool host that refuses stops reading, and says why.
@@ -179,7 +186,7 @@ export class ToolHostConnection {
       case "output":
         return this.#show(message.id, message.stream);
       case "result":
-        return this.#waiting.get(message.id)?.resolve(message.outcome);
+        return this.#waiting.get(message.id)?.resolve(answerOf(message));
       case "self_tested":
       case "links":
       case "swept":
@@ -189,6 +196,10 @@ export class ToolHostConnection {
         return void this.#store(message);
       case "mounts_changed":
         return this.#leave(message);
+      case "name":
+        return void this.#lookUp(message);
+      case "connect":
+        return this.#connect(message);
       case "bye":
         return this.#onBye(message.left);
       default:
@@ -217,12 +228,25 @@ export class ToolHostConnection {
 
   async #store({ id, stream, item }: Extract<ToController, { type: "quarantine" }>): Promise<void> {
     const archive = this.#peer.accept(stream);
-    const problem = await this.#keep(item, archive).then(
+    const problem = await this.#host.keep(item, archive).then(
       () => undefined,
       (error: unknown) => messageOf(error),
     );
     archive.destroy();
     this.#peer.send({ type: "kept", id, ...(problem !== undefined && { problem }) });
+  }
+
+  async #lookUp({ id, name, ...origin }: Extract<ToController, { type: "name" }>): Promise<void> {
+    const admitted = await this.#host.outlet.lookup(name, this.#originOf(origin));
+    this.#peer.send({ type: "named", id, ...(admitted && { admitted: { ...admitted, ports: [...admitted.ports] } }) });
+  }
+
+  #connect({ stream, to, ...origin }: Extract<ToController, { type: "connect" }>): void {
+    this.#host.outlet.connect(to, this.#originOf(origin), this.#peer.accept(stream));
+  }
+
+  #originOf({ call, assumed }: { call: number | null; assumed: boolean }): Origin {
+    return { callId: this.#numbers.callIdOf(call), assumed };
   }
 
   #leave(change: MountsChanged): void {
@@ -269,6 +293,12 @@ export class ToolHostConnection {
       clearTimeout(timer);
     }
   }
+}
+
+function answerOf({ outcome, refused }: Extract<ToController, { type: "result" }>): Answer {
+  if (!refused) return { outcome, refused: NOTHING_REFUSED };
+  const { unreachable, other_questions: otherQuestions, taken, held_ports: heldPorts } = refused;
+  return { outcome, refused: { unreachable, otherQuestions, taken, heldPorts } };
 }
 
 /** The error of a sandbox that no longer answers. What a person can do about the cause, if that is known, is the hint. */

@@ -89,7 +89,7 @@ async function open(engine: Engine, options: DockerProviderOptions, asked: Sandb
     },
     protectLinks: request.protectLinks,
     appeared: request.appeared,
-    keep: request.keep,
+    host: { keep: request.keep, outlet: request.outlet },
     facts: {
       image: facts.ref,
       imageDigest: facts.digest,

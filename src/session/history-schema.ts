@@ -101,6 +101,38 @@ const LINES = {
     detail: z.json(),
   }),
   quarantine: z.looseObject({ ...stamp, type: z.literal("quarantine"), ...keptShape }),
+  egress: z.looseObject({
+    ...stamp,
+    type: z.literal("egress"),
+    connection: count.nullable(),
+    call_id: z.string().nullable(),
+    host: z.string(),
+    port: count.nullable(),
+    verdict: z.enum(["allowed", "denied", "failed"]),
+    rule_id: z.string(),
+    address: z.string().nullable(),
+    why: z.string().nullable(),
+    count,
+  }),
+  egress_end: z.looseObject({
+    ...stamp,
+    type: z.literal("egress_end"),
+    connection: count,
+    bytes_up: count,
+    bytes_down: count,
+    duration_ms: number,
+    why: z.string().nullable(),
+  }),
+  host_approval: z.looseObject({
+    ...stamp,
+    type: z.literal("host_approval"),
+    host: z.string(),
+    port: count,
+    decision: z.enum(["yes", "no"]),
+    by: z.enum(["person", "nobody"]),
+    scope: z.enum(["connection", "session"]),
+    rule_id: z.string(),
+  }),
   policy: z.looseObject({ ...stamp, type: z.literal("policy"), hash: z.string() }),
 } satisfies Record<Fact["type"], z.ZodType>;
 
@@ -119,6 +151,9 @@ export const eventLine = z.discriminatedUnion("type", [
   LINES.usage,
   LINES.sandbox,
   LINES.quarantine,
+  LINES.egress,
+  LINES.egress_end,
+  LINES.host_approval,
   LINES.policy,
 ]);
 export type EventLine = z.infer<typeof eventLine>;

@@ -1,4 +1,5 @@
 import { uuidv7 } from "../core/ids.ts";
+import { CLOSED_OUTLET } from "../core/outlet.ts";
 import { VERSION } from "../core/version.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
@@ -54,6 +55,7 @@ export const openPlainSandbox: OpenPlain = async (request, surroundings) => {
   });
   const sandbox = await provide({
     ...withoutSession({ root: workspace.root, plan, hardlinks: policy.hardlinks }),
+    outlet: CLOSED_OUTLET,
     sessionId: uuidv7(),
     workspaceId: workspaceId(workspace.root),
     workspace,

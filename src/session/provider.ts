@@ -1,3 +1,4 @@
+import type { Outlet } from "../core/outlet.ts";
 import type { PolicyLimits } from "../policy/policy.ts";
 import type { Keep, ProtectLinks, Sandbox, SandboxEvent } from "../sandbox/sandbox.ts";
 import type { Look } from "../workspace/appeared.ts";
@@ -18,6 +19,8 @@ export type SandboxRequest = {
   appeared: () => Promise<Look>;
   /** Takes what is moved out of the workspace. */
   keep: Keep;
+  /** Where connections go. */
+  outlet: Outlet;
   limits: PolicyLimits;
   /** Who set each limit, by its key: the policy's origins. */
   rules: Readonly<Record<string, string>>;

@@ -5,6 +5,7 @@ import { systemPrompt } from "../agent/prompt.ts";
 import { type AgentDeps, type RunEnd, takeTurns } from "../agent/run.ts";
 import { type GloveboxError, toGloveboxError } from "../core/errors.ts";
 import type { ErrorFact } from "../core/events.ts";
+import { CLOSED_OUTLET } from "../core/outlet.ts";
 import type { Approver } from "../gate/approver.ts";
 import { ToolGate } from "../gate/tool-gate.ts";
 import type { ModelClient } from "../model/model-client.ts";
@@ -83,6 +84,7 @@ export class Session {
     await guarding.begin();
     const opening = options.openSandbox({
       ...guarding.request,
+      outlet: CLOSED_OUTLET,
       sessionId: recorder.sessionId,
       workspaceId: workspaceId(workspace.root),
       workspace,

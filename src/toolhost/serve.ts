@@ -88,6 +88,8 @@ export class ToolHost {
         return void this.#restore(message.id, message.path, this.#peer.accept(message.stream));
       case "kept":
         return this.#keeper.kept(message.id, message.problem);
+      case "named":
+        return undefined;
       case "shutdown":
         return void this.#shutDown();
       default:

@@ -2,6 +2,7 @@ import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
+import { CLOSED_OUTLET } from "../../src/core/outlet.ts";
 import { Box, type BoxPlan } from "../../src/sandbox/box.ts";
 import type { Opened as Made } from "../../src/session/docker-provider.ts";
 import { keepNothing } from "../../src/session/guarding.ts";
@@ -156,7 +157,11 @@ describe("a self-test", () => {
     expect(opened.sandbox.facts.controls.every(({ holds }) => holds)).toBe(true);
     if (!made) throw new Error("nothing was opened");
     const { engine, plan } = made;
-    return Box.start(engine, { ...plan, spec: { ...plan.spec, ...(await hole(plan.spec)) } }, keepNothing);
+    return Box.start(
+      engine,
+      { ...plan, spec: { ...plan.spec, ...(await hole(plan.spec)) } },
+      { keep: keepNothing, outlet: CLOSED_OUTLET },
+    );
   }
 
   const refusal = (control: string) => ({

@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { uuidv7 } from "../../src/core/ids.ts";
+import { CLOSED_OUTLET } from "../../src/core/outlet.ts";
 import { VERSION } from "../../src/core/version.ts";
 import { BUILT_IN_POLICY, type Policy, type PolicyLimits } from "../../src/policy/policy.ts";
 import { connectEngine, type Engine } from "../../src/sandbox/engine/engine.ts";
@@ -67,6 +68,7 @@ export async function openSandbox(root: string, options: OpenOptions = {}): Prom
     hidden: ruled("hidden", options.protect?.hidden),
   });
   const sandbox = await open({
+    outlet: CLOSED_OUTLET,
     ...withoutSession({ root: workspace.root, plan, hardlinks: BUILT_IN_POLICY.hardlinks }),
     protectLinks: "before_writing",
     ...options.request,

@@ -4,8 +4,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type GloveboxError, toGloveboxError } from "../../src/core/errors.ts";
+import { CLOSED_OUTLET } from "../../src/core/outlet.ts";
 import type { GuardedPath } from "../../src/core/quarantine.ts";
 import { syntheticResult, type ToolResult } from "../../src/core/tool-result.ts";
+import { CallNumbers } from "../../src/sandbox/call-numbers.ts";
 import { resultOf } from "../../src/sandbox/docker-sandbox.ts";
 import type { CallOptions, Keep, Sandbox, SandboxCall, SandboxFacts } from "../../src/sandbox/sandbox.ts";
 import { ToolHostConnection } from "../../src/sandbox/tool-host-connection.ts";
@@ -58,7 +60,7 @@ export class LocalSandbox implements Sandbox {
     const state = await mkdtemp(join(tmpdir(), "glovebox-state-"));
     const child = spawn(process.execPath, [bundle], { stdio: ["pipe", "pipe", "inherit"], env: {} });
     const streams = { input: child.stdout, output: child.stdin, destroy: () => void child.stdin.destroy() };
-    const connection = new ToolHostConnection(streams, keep);
+    const connection = new ToolHostConnection(streams, { keep, outlet: CLOSED_OUTLET }, new CallNumbers());
     await connection.greet({
       root,
       home: state,
@@ -79,7 +81,7 @@ export class LocalSandbox implements Sandbox {
 
   async call(call: SandboxCall, options: CallOptions): Promise<ToolResult> {
     try {
-      return resultOf(await this.#connection.call(call, options));
+      return resultOf((await this.#connection.call(call, options)).outcome);
     } catch (error) {
       this.failure = toGloveboxError(error);
       return syntheticResult("lost", `The sandbox stopped while this ran: ${this.failure.message}.`);

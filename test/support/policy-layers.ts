@@ -51,6 +51,9 @@ const hostRule: fc.Arbitrary<HostRule> = fc.record({
   ports: fc.constantFrom<HostRule["ports"][]>([443], [80, 443], "all"),
   protocol: fc.constantFrom<HostRule["protocol"][]>("auto", "tcp", "ssh"),
   private: fc.boolean(),
+  inspect: fc.boolean(),
+  methods: fc.constantFrom<HostRule["methods"][]>("all", ["GET"], ["GET", "POST"]),
+  paths: fc.constantFrom<HostRule["paths"][]>("all", ["/a/**"], ["/a/b", "/c"]),
 });
 
 function listOf<T>(rule: string, item: fc.Arbitrary<T>): fc.Arbitrary<RuledList<T>> {

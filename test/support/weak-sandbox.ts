@@ -1,4 +1,6 @@
+import { CLOSED_OUTLET } from "../../src/core/outlet.ts";
 import { textResult } from "../../src/core/tool-result.ts";
+import { CallNumbers } from "../../src/sandbox/call-numbers.ts";
 import { startToolHost } from "../../src/sandbox/channel.ts";
 import { startContainer } from "../../src/sandbox/container.ts";
 import type { ContainerSpec } from "../../src/sandbox/container-spec.ts";
@@ -18,14 +20,21 @@ export function openWeak(weaken: Weakening): OpenPlain {
     await proper.close();
     const spec = { ...plan.spec, imageVolumes: [], ...weaken(plan.spec) };
     const container = await startContainer(engine.docker, spec, plan.prefix);
-    const connection = new ToolHostConnection(await startToolHost(container.docker, plan.spec.user), keepNothing);
+    const connection = new ToolHostConnection(
+      await startToolHost(container.docker, plan.spec.user),
+      { keep: keepNothing, outlet: CLOSED_OUTLET },
+      new CallNumbers(),
+    );
     // Its mounts are not those of the plan, which the tool host would not let pass.
     await connection.greet({ ...plan.hello, mounts: [] });
     const sandbox: Sandbox = {
       facts: { ...proper.facts, containerId: container.docker.id },
       failure: undefined,
       call: (call, options) =>
-        connection.call(call, options).then(resultOf, (error: unknown) => textResult("lost", String(error))),
+        connection.call(call, options).then(
+          ({ outcome }) => resultOf(outcome),
+          (error: unknown) => textResult("lost", String(error)),
+        ),
       close: async () => {
         connection.destroy();
         await removeContainer(container.docker);

@@ -1,5 +1,6 @@
 import { toGloveboxError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
+import { CLOSED_OUTLET } from "../../core/outlet.ts";
 import { YES_APPROVER } from "../../gate/approver.ts";
 import { ToolGate } from "../../gate/tool-gate.ts";
 import { Box, type BoxPlan } from "../../sandbox/box.ts";
@@ -107,7 +108,7 @@ function opening(what: string, change: (plan: BoxPlan) => BoxPlan, gives: RegExp
 async function opened({ inside }: Arena, change: (plan: BoxPlan) => BoxPlan): Promise<string> {
   const { engine, plan } = inside.box;
   try {
-    const other = await Box.start(engine, change(plan), keepNothing);
+    const other = await Box.start(engine, change(plan), { keep: keepNothing, outlet: CLOSED_OUTLET });
     await other.remove();
     return "opened";
   } catch (error) {

@@ -12,6 +12,8 @@ import { holds } from "../../support/property.ts";
 const RUNS = { numRuns: 10_000 };
 const bounds = (name: string) => layer(name).map(boundsOf);
 
+const WHOLE = { private: false, inspect: false, methods: "all", paths: "all" } as const;
+
 describe("L-06 the meet of two layers", () => {
   it("is commutative, in decisions and in the rules that make them", () => {
     holds(
@@ -90,7 +92,7 @@ describe("the effective policy", () => {
   it("L-07 a host that any layer denies is denied, whatever the others say", () => {
     holds(
       fc.property(layers, fc.constantFrom("organisation", "user", "project", "flags"), (all, who) => {
-        const denied = { host: "a.example", ports: "all", protocol: "tcp", private: false } as const;
+        const denied = { host: "a.example", ports: "all", protocol: "tcp", ...WHOLE } as const;
         const deny = { rule: "x/network.deny", items: [{ value: denied, rule: "x/network.deny[0]" }] };
         const { bounds: result } = effectivePolicy({
           ...all,
@@ -109,7 +111,7 @@ describe("the effective policy", () => {
         [list]: {
           rule: `x/${list}`,
           items: names.map((host) => ({
-            value: { host, ports: "all", protocol: "tcp", private: false } as const,
+            value: { host, ports: "all", protocol: "tcp", ...WHOLE } as const,
             rule: `x/${list}[0]`,
           })),
         },

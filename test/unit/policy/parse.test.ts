@@ -46,8 +46,24 @@ describe("a policy file", () => {
   it("has hosts in one form, a denied one on every port", async () => {
     const { opinions } = await parse("version: 1\nnetwork: { allow: [BÜCHER.example.], deny: ['*.Evil.example'] }");
     expect([opinions.hosts.allow?.items[0]?.value, opinions.hosts.deny?.items[0]?.value]).toEqual([
-      { host: "xn--bcher-kva.example", ports: [443], protocol: "auto", private: false },
-      { host: "*.evil.example", ports: "all", protocol: "tcp", private: false },
+      {
+        host: "xn--bcher-kva.example",
+        ports: [443],
+        protocol: "auto",
+        private: false,
+        inspect: false,
+        methods: "all",
+        paths: "all",
+      },
+      {
+        host: "*.evil.example",
+        ports: "all",
+        protocol: "tcp",
+        private: false,
+        inspect: false,
+        methods: "all",
+        paths: "all",
+      },
     ]);
   });
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { textOf } from "../../../src/core/messages.ts";
 import type { Hello, Outcome } from "../../../src/protocol/messages.ts";
+import { PROTOCOL_VERSION } from "../../../src/protocol/messages.ts";
 import { createShell, type Shell } from "../../../src/toolhost/shell/bash.ts";
 import { descendantScope } from "../../../src/toolhost/shell/process-scope.ts";
 
@@ -18,7 +19,7 @@ export class TestShell {
     const state = join(this.folder, "state");
     this.hello = {
       type: "hello",
-      protocol: 1,
+      protocol: PROTOCOL_VERSION,
       root: this.folder,
       home: this.folder,
       state,

@@ -1,0 +1,82 @@
+import type { Decision } from "../core/effects.ts";
+import { decideEffect } from "./decide.ts";
+import { stricter } from "./decide-command.ts";
+import { decideHost } from "./decide-host.ts";
+import { type HostProbe, type HostRule, matchesNameOf } from "./hosts.ts";
+import type { Policy } from "./policy.ts";
+
+/** How the bytes of an admitted connection are looked at: `tcp` not at all. TLS passes as it is, is opened, or may not be. */
+export type Treatment = { protocol: HostRule["protocol"]; tls: "sealed" | "opened" | "refused" };
+
+/** What the policy says of a connection to `host` (canonical) at `port`. What is not denied says how it is treated. */
+export type ConnectionDecision =
+  | (Exclude<Decision, { type: "deny" }> & { treatment: Treatment })
+  | Extract<Decision, { type: "deny" }>;
+
+type Judging = Pick<Policy, "network" | "approval" | "origins">;
+
+/**
+ * The loosest treatment that is not denied: a rule with `protocol: tcp` lets bytes pass unseen, one for single requests
+ * does not. An `allow` counts before an `ask`. `isPrivate` once the name has been resolved to a private address.
+ */
+export function decideConnection(
+  policy: Judging,
+  { host, port, isPrivate = false }: Pick<HostProbe, "host" | "port" | "isPrivate">,
+): ConnectionDecision {
+  const ways = TREATMENTS.map((treatment) => {
+    const { protocol, tls } = treatment;
+    const probe = { host, port, isPrivate, protocol, ...(tls !== "refused" && { tls }) };
+    return { treatment, decision: decideOne(policy, probe) };
+  });
+  const best =
+    ways.find(({ decision }) => decision.type === "allow") ?? ways.find(({ decision }) => decision.type === "ask");
+  if (best && best.decision.type !== "deny") return { ...best.decision, treatment: best.treatment };
+  return decideOne(policy, { host, port, isPrivate, protocol: "auto" }) as Extract<Decision, { type: "deny" }>;
+}
+
+/** From the loosest on. */
+const TREATMENTS: readonly Treatment[] = [
+  { protocol: "tcp", tls: "sealed" },
+  { protocol: "ssh", tls: "sealed" },
+  { protocol: "auto", tls: "sealed" },
+  { protocol: "auto", tls: "opened" },
+  { protocol: "auto", tls: "refused" },
+];
+
+/** What the policy says of one request on a connection it has not denied. `path` without the query. */
+export function decideRequest(
+  policy: Judging,
+  { host, port, isPrivate = false, tls, request }: Omit<HostProbe, "protocol">,
+): Decision {
+  return decideOne(policy, {
+    host,
+    port,
+    isPrivate,
+    protocol: "auto",
+    ...(tls && { tls }),
+    ...(request && { request }),
+  });
+}
+
+/** The ports of a name that some rule may admit, with or without a question; empty for a name that none does. */
+export function portsOf(policy: Judging, host: string): number[] {
+  const rules = policy.network.hosts.flatMap(({ allow, ask }) => [...(allow?.items ?? []), ...(ask?.items ?? [])]);
+  const named = rules.filter(({ value }) => matchesNameOf(value.host, host));
+  const ports = new Set(named.flatMap(({ value }) => (value.ports === "all" ? [] : value.ports)));
+  return [...ports]
+    .filter((port) => decideConnection(policy, { host, port }).type !== "deny")
+    .toSorted((a, b) => a - b);
+}
+
+function decideOne(policy: Judging, probe: HostProbe): Decision {
+  const { type, rule } = decideHost(policy.network.hosts, probe);
+  const said: Decision = type === "allow" ? { type, rule } : { type, rule, enableWith: lineFor(probe, rule) };
+  return stricter(decideEffect(policy, "net"), said);
+}
+
+/** The exact words a person could add. A deny rule must go first: nothing is above it. */
+function lineFor({ host, port }: HostProbe, rule: string): string {
+  const line = port === 443 ? `"${host}"` : `{ host: ${host}, ports: [${port}] }`;
+  if (rule.includes("/network.deny[")) return `take the rule ${rule} out, and add ${line} to \`network.allow\``;
+  return `add ${line} to \`network.allow\``;
+}
