@@ -71,12 +71,15 @@ export function portsOf(policy: Judging, host: string): number[] {
 function decideOne(policy: Judging, probe: HostProbe): Decision {
   const { type, rule } = decideHost(policy.network.hosts, probe);
   const said: Decision = type === "allow" ? { type, rule } : { type, rule, enableWith: lineFor(probe, rule) };
-  return stricter(decideEffect(policy, "net"), said);
+  const net = decideEffect(policy, "net");
+  // Of two that allow, the rule for the host says more.
+  return net.type === "allow" ? said : stricter(said, net);
 }
 
 /** The exact words a person could add. A deny rule must go first: nothing is above it. */
-function lineFor({ host, port }: HostProbe, rule: string): string {
-  const line = port === 443 ? `"${host}"` : `{ host: ${host}, ports: [${port}] }`;
+function lineFor({ host, port, isPrivate }: HostProbe, rule: string): string {
+  const keys = [`host: ${host}`, port === 443 ? [] : `ports: [${port}]`, isPrivate ? "private: true" : []].flat();
+  const line = keys.length === 1 ? `"${host}"` : `{ ${keys.join(", ")} }`;
   if (rule.includes("/network.deny[")) return `take the rule ${rule} out, and add ${line} to \`network.allow\``;
   return `add ${line} to \`network.allow\``;
 }
