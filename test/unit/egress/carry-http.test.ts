@@ -147,14 +147,14 @@ describe("plain HTTP", () => {
 
   it("N-71 a connection that is silent between two requests, or in an answer, is not cut", async () => {
     const server = await openServer((socket) => socket.on("data", () => socket.write(OK)));
-    const gate = await gateTo(server, { options: { headMs: 20, firstBytesMs: 20, lingerMs: 20 } });
+    const gate = await gateTo(server, { options: { headMs: 700, firstBytesMs: 700, lingerMs: 20 } });
     const client = await dial(gate.port);
     const answers: string[] = [];
     client.on("data", (part) => answers.push(`${part}`));
     for (const count of [1, 2]) {
       client.write(GET);
       while (answers.length < count) await new Promise(setImmediate);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, 800));
     }
     client.end();
     expect(answers).toEqual([OK, OK]);
