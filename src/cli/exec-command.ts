@@ -2,11 +2,12 @@ import { GloveboxError } from "../core/errors.ts";
 import type { Terminal } from "../sandbox/attach.ts";
 import { execInSandbox } from "../session/exec.ts";
 import { surroundingsOf } from "../session/surroundings.ts";
+import { parseAllowHosts } from "./allow-hosts.ts";
 import { mountWords } from "./guard-words.ts";
 import type { Io } from "./io.ts";
 import { watched } from "./watch.ts";
 
-export type ExecFlags = { workspace?: string; policy?: string; image?: string; build: boolean };
+export type ExecFlags = { workspace?: string; policy?: string; image?: string; allowHost?: string[]; build: boolean };
 
 /** `glovebox exec`: gives the command's exit code. */
 export function execCommand(command: readonly string[], flags: ExecFlags, io: Io): Promise<number> {
@@ -17,6 +18,7 @@ export function execCommand(command: readonly string[], flags: ExecFlags, io: Io
       hint: "Name a command: `glovebox exec -- npm test`",
     });
   }
+  const allowHosts = parseAllowHosts(flags.allowHost);
   return watched(io, async ({ screen, view, interruption }) => {
     screen.begin("starting the sandbox");
     let leaveRaw = (): void => undefined;
@@ -27,6 +29,7 @@ export function execCommand(command: readonly string[], flags: ExecFlags, io: Io
           workspace: flags.workspace ?? ".",
           policy: flags.policy,
           image: flags.image,
+          allowHosts,
           build: flags.build,
           // A terminal's input goes to a command only together with its output.
           streams: { stdin: stdin.isTTY && !isInteractive ? undefined : stdin, stdout, stderr },

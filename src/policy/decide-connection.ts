@@ -2,7 +2,7 @@ import type { Decision } from "../core/effects.ts";
 import { decideEffect } from "./decide.ts";
 import { stricter } from "./decide-command.ts";
 import { decideHost } from "./decide-host.ts";
-import { type HostProbe, type HostRule, matchesNameOf } from "./hosts.ts";
+import { deniesHost, type HostProbe, type HostRule, matchesNameOf } from "./hosts.ts";
 import type { Policy } from "./policy.ts";
 
 /** How the bytes of an admitted connection are looked at: `tcp` not at all. TLS passes as it is, is opened, or may not be. */
@@ -13,7 +13,7 @@ export type ConnectionDecision =
   | (Exclude<Decision, { type: "deny" }> & { treatment: Treatment })
   | Extract<Decision, { type: "deny" }>;
 
-type Judging = Pick<Policy, "network" | "approval" | "origins">;
+export type Judging = Pick<Policy, "network" | "approval" | "origins">;
 
 /**
  * The loosest treatment that is not denied: a rule with `protocol: tcp` lets bytes pass unseen, one for single requests
@@ -58,6 +58,12 @@ export function decideRequest(
   });
 }
 
+/** Whether a rule that may admit requests to `host` at `port` names paths, so that it matters how a path is read. */
+export function seesPaths(policy: Judging, { host, port }: Pick<HostProbe, "host" | "port">): boolean {
+  const rules = policy.network.hosts.flatMap(({ allow, ask }) => [...(allow?.items ?? []), ...(ask?.items ?? [])]);
+  return rules.some(({ value }) => value.paths !== "all" && deniesHost(value, { host, port, protocol: "auto" }));
+}
+
 /** The ports of a name that some rule may admit, with or without a question; empty for a name that none does. */
 export function portsOf(policy: Judging, host: string): number[] {
   const rules = policy.network.hosts.flatMap(({ allow, ask }) => [...(allow?.items ?? []), ...(ask?.items ?? [])]);
@@ -71,12 +77,15 @@ export function portsOf(policy: Judging, host: string): number[] {
 function decideOne(policy: Judging, probe: HostProbe): Decision {
   const { type, rule } = decideHost(policy.network.hosts, probe);
   const said: Decision = type === "allow" ? { type, rule } : { type, rule, enableWith: lineFor(probe, rule) };
-  return stricter(decideEffect(policy, "net"), said);
+  const net = decideEffect(policy, "net");
+  // Of two that allow, the rule for the host says more.
+  return net.type === "allow" ? said : stricter(said, net);
 }
 
 /** The exact words a person could add. A deny rule must go first: nothing is above it. */
-function lineFor({ host, port }: HostProbe, rule: string): string {
-  const line = port === 443 ? `"${host}"` : `{ host: ${host}, ports: [${port}] }`;
+function lineFor({ host, port, isPrivate }: HostProbe, rule: string): string {
+  const keys = [`host: ${host}`, port === 443 ? [] : `ports: [${port}]`, isPrivate ? "private: true" : []].flat();
+  const line = keys.length === 1 ? `"${host}"` : `{ ${keys.join(", ")} }`;
   if (rule.includes("/network.deny[")) return `take the rule ${rule} out, and add ${line} to \`network.allow\``;
   return `add ${line} to \`network.allow\``;
 }
