@@ -138,14 +138,14 @@ describe("hosts by name and port", () => {
   });
 
   it.each([
-    ["that names paths", "allow: ['a.test', { host: '*.test', inspect: true, paths: [/x/**] }]", true],
-    ["that asks and names paths", "ask: [{ host: a.test, inspect: true, paths: [/x/**] }]", true],
-    ["for methods alone", "allow: [{ host: a.test, inspect: true, methods: [GET] }]", false],
-    ["for paths of another port", "allow: [{ host: a.test, ports: [80], paths: [/x/**] }]", false],
+    ["that names paths", "allow: [x.a.test, { host: '*.a.test', inspect: true, paths: [/x/**] }]", true],
+    ["that asks and names paths", "ask: [{ host: x.a.test, inspect: true, paths: [/x/**] }]", true],
+    ["for methods alone", "allow: [{ host: x.a.test, inspect: true, methods: [GET] }]", false],
+    ["for paths of another port", "allow: [{ host: x.a.test, ports: [80], paths: [/x/**] }]", false],
     ["for paths of another host", "allow: [{ host: b.test, inspect: true, paths: [/x/**] }]", false],
   ])("say whether it matters how a path is read: a rule %s", async (_, network, sees) => {
     const { policy } = await effectiveOf({ user: `network: { ${network} }` });
-    expect(seesPaths(policy, { host: "a.test", port: 443 })).toBe(sees);
+    expect(seesPaths(policy, { host: "x.a.test", port: 443 })).toBe(sees);
   });
 
   it("give a name the ports of all rules that admit it, and none of those that are denied", async () => {
