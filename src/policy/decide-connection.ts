@@ -13,7 +13,7 @@ export type ConnectionDecision =
   | (Exclude<Decision, { type: "deny" }> & { treatment: Treatment })
   | Extract<Decision, { type: "deny" }>;
 
-export type Judging = Pick<Policy, "network" | "approval" | "origins">;
+type Judging = Pick<Policy, "network" | "approval" | "origins">;
 
 /**
  * The loosest treatment that is not denied: a rule with `protocol: tcp` lets bytes pass unseen, one for single requests
@@ -71,9 +71,9 @@ export function portsOf(policy: Judging, host: string): number[] {
 function decideOne(policy: Judging, probe: HostProbe): Decision {
   const { type, rule } = decideHost(policy.network.hosts, probe);
   const said: Decision = type === "allow" ? { type, rule } : { type, rule, enableWith: lineFor(probe, rule) };
-  const effect = decideEffect(policy, "net");
-  // Of two that allow, the rule that names the host says more.
-  return type === "allow" ? stricter(said, effect) : stricter(effect, said);
+  const net = decideEffect(policy, "net");
+  // Of two that allow, the rule for the host says more.
+  return net.type === "allow" ? said : stricter(said, net);
 }
 
 /** The exact words a person could add. A deny rule must go first: nothing is above it. */

@@ -41,15 +41,16 @@ const exactPaths = list(
 const entries = list(text((value) => pathProblem(value) ?? unprotectProblem(normalPath(value))));
 const port = z.int().min(1).max(65_535);
 const ports = z.array(port).min(1).max(100).optional();
-const hostName = text((value) => {
-  const found = hostPattern(value);
-  return "problem" in found ? found.problem : undefined;
-});
+const hostName = (rule: "admits" | "denies") =>
+  text((value) => {
+    const found = hostPattern(value, rule);
+    return "problem" in found ? found.problem : undefined;
+  });
 const registry = z.strictObject({ registry: z.enum(["npm", "pip", "cargo", "go", "apt"]) });
 
 const admittedHost = z
   .strictObject({
-    host: hostName,
+    host: hostName("admits"),
     ports,
     protocol: z.enum(["auto", "tcp", "ssh"]).optional(),
     private: z.boolean().optional(),
@@ -83,12 +84,21 @@ function hostConflict(rule: {
   return undefined;
 }
 
-const admittedHosts = list(z.union([hostName, admittedHost, registry]));
-const deniedHosts = list(z.union([hostName, z.strictObject({ host: hostName, ports }), registry]));
+const admittedHosts = list(z.union([hostName("admits"), admittedHost, registry]));
+const deniedHosts = list(z.union([hostName("denies"), z.strictObject({ host: hostName("denies"), ports }), registry]));
 
 const address = text((value) => {
   const number = Number(/^(?:[\w.-]+|\[[\da-f:]+\]):(\d{1,5})$/i.exec(value)?.[1]);
   return number >= 1 && number <= 65_535 ? undefined : "is no service; expected `host:port`, such as `127.0.0.1:5432`";
+});
+
+const forwards = list(z.strictObject({ listen: port, to: address })).superRefine((all, context) => {
+  for (const [index, { listen }] of (all ?? []).entries()) {
+    const isTwice = all?.findIndex((other) => other.listen === listen) !== index;
+    const problem = listen === 53 ? "is the container's own name server" : isTwice ? "is there twice" : undefined;
+    const message = `${problem}; expected a port of its own`;
+    if (problem !== undefined) context.addIssue({ code: "custom", message, path: [index, "listen"] });
+  }
 });
 
 const variable = text((value) =>
@@ -119,9 +129,7 @@ const network = z.strictObject({
   allow: admittedHosts.describe("hosts that can be reached, port 443 unless `ports` says which"),
   ask: admittedHosts.describe("hosts that a person may admit while it runs"),
   deny: deniedHosts.describe("hosts that are never reached, on any port unless `ports` says which"),
-  forward: list(z.strictObject({ listen: port, to: address })).describe(
-    "services of this machine, by a port inside; for users and organisations only",
-  ),
+  forward: forwards.describe("services of this machine, by a port inside; for users and organisations only"),
   upload_limit: size(1).optional().describe("sent to one host in a session, at most; more ends the connection"),
 });
 
