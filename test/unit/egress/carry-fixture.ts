@@ -112,13 +112,13 @@ export async function listenOn(server: Server): Promise<() => Promise<void>> {
   };
 }
 
-/** Everything a stream says until it ends; what cut it comes instead of the rest, as `!ECONNRESET`. */
+/** Everything a stream says until it ends, which is answered by the same; what cut it comes instead of the rest, as `!ECONNRESET`. */
 export function readAll(stream: Duplex): Promise<string> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];
     const text = () => Buffer.concat(parts).toString("latin1");
     stream.on("data", (part: Buffer) => parts.push(part));
-    stream.on("end", () => resolve(text()));
+    stream.on("end", () => stream.end(() => resolve(text())));
     stream.on("error", (error: NodeJS.ErrnoException) => resolve(`${text()}!${error.code}`));
     stream.on("close", () => resolve(`${text()}!closed`));
   });
