@@ -13,7 +13,7 @@ export type ConnectionDecision =
   | (Exclude<Decision, { type: "deny" }> & { treatment: Treatment })
   | Extract<Decision, { type: "deny" }>;
 
-type Judging = Pick<Policy, "network" | "approval" | "origins">;
+export type Judging = Pick<Policy, "network" | "approval" | "origins">;
 
 /**
  * The loosest treatment that is not denied: a rule with `protocol: tcp` lets bytes pass unseen, one for single requests

@@ -12,7 +12,11 @@ type Texts = {
 };
 
 /** The policy that files with these rules make, without their `version: 1` and without a disk. */
-export async function effectiveOf({ isProjectTrusted, flags, ...texts }: Texts): Promise<Effective & { policy: Policy }> {
+export async function effectiveOf({
+  isProjectTrusted,
+  flags,
+  ...texts
+}: Texts): Promise<Effective & { policy: Policy }> {
   const layers: Layers = { isProjectTrusted, flags };
   for (const layer of ["organisation", "user", "project"] as const) {
     const text = texts[layer];

@@ -35,7 +35,11 @@ describe("a rule for hosts", () => {
   });
 
   it.each([
-    ["a method in small letters", "methods: [get], inspect: true", "`get`, which is no method; expected `GET`, in capitals"],
+    [
+      "a method in small letters",
+      "methods: [get], inspect: true",
+      "`get`, which is no method; expected `GET`, in capitals",
+    ],
     ["a method with a blank", "methods: ['GET /'], inspect: true", "is no method; expected such as `GET`"],
     ["the method of proxies", "methods: [CONNECT], inspect: true", "is for proxies"],
     ["no method at all", "methods: [], inspect: true", "expected at least 1"],
@@ -111,8 +115,20 @@ describe("hosts by name and port", () => {
     ["N-33 a name that is allowed and denied", `${below}, deny: [x.github.com]`, "x.github.com", 443, "deny"],
     ["N-33 its neighbour", `${below}, deny: [x.github.com]`, "y.github.com", 443, "allow"],
     ["N-33 a name below a denied wildcard", "allow: [a.b.test], deny: ['*.b.test']", "a.b.test", 443, "deny"],
-    ["N-33 a denied port", "allow: [{ host: a.test, ports: [80, 443] }], deny: [{ host: a.test, ports: [80] }]", "a.test", 80, "deny"],
-    ["N-33 its other port", "allow: [{ host: a.test, ports: [80, 443] }], deny: [{ host: a.test, ports: [80] }]", "a.test", 443, "allow"],
+    [
+      "N-33 a denied port",
+      "allow: [{ host: a.test, ports: [80, 443] }], deny: [{ host: a.test, ports: [80] }]",
+      "a.test",
+      80,
+      "deny",
+    ],
+    [
+      "N-33 its other port",
+      "allow: [{ host: a.test, ports: [80, 443] }], deny: [{ host: a.test, ports: [80] }]",
+      "a.test",
+      443,
+      "allow",
+    ],
     ["N-33 a whole top level that is denied", "allow: [a.b.test], deny: ['*.test']", "a.b.test", 443, "deny"],
     ["a name that is asked for and denied", "ask: [a.test], deny: [a.test]", "a.test", 443, "deny"],
     ["a name that is asked for and allowed", "ask: [a.test], allow: [a.test]", "a.test", 443, "ask"],
@@ -137,9 +153,9 @@ describe("hosts by name and port", () => {
         (await effectiveOf({ user: `approval: { net: ${net} }\nnetwork: { allow: [a.test], ask: [b.test] }` })).policy,
         { host, port: 443 },
       );
-    expect(await Promise.all(["a.test", "b.test", "c.test"].map(async (host) => (await type("ask", host)).type))).toEqual(
-      ["ask", "ask", "deny"],
-    );
+    expect(
+      await Promise.all(["a.test", "b.test", "c.test"].map(async (host) => (await type("ask", host)).type)),
+    ).toEqual(["ask", "ask", "deny"]);
     expect(await type("deny", "a.test")).toMatchObject({ type: "deny", rule: "user/approval.net" });
     expect(await type("allow", "a.test")).toMatchObject({ type: "allow", rule: "user/network.allow[0]" });
   });
@@ -150,7 +166,11 @@ describe("how a connection is treated", () => {
     ["a name alone", "a.test", { protocol: "auto", tls: "sealed" }],
     ["bytes", "{ host: a.test, protocol: tcp }", { protocol: "tcp", tls: "sealed" }],
     ["ssh", "{ host: a.test, protocol: ssh }", { protocol: "ssh", tls: "sealed" }],
-    ["requests that are to be seen", "{ host: a.test, inspect: true, methods: [GET] }", { protocol: "auto", tls: "opened" }],
+    [
+      "requests that are to be seen",
+      "{ host: a.test, inspect: true, methods: [GET] }",
+      { protocol: "auto", tls: "opened" },
+    ],
   ])("by a rule for %s", async (_, item, treatment) => {
     expect(await decide(`allow: [${item}]`, "a.test")).toMatchObject({ type: "allow", treatment });
   });
@@ -168,8 +188,21 @@ describe("how a connection is treated", () => {
     });
     const type = (method: string, path: string) =>
       decideRequest(policy, { host: "a.test", port: 443, tls: "opened", request: { method, path } }).type;
-    const yes = [["GET", "/public/a"], ["HEAD", "/public/a/b/"], ["GET", "/public/"], ["GET", "/v2/x"]] as const;
-    const no = [["POST", "/public/a"], ["get", "/public/a"], ["GET", "/public"], ["GET", "/publicly"], ["GET", "/v2/x/y"], ["GET", "/v/2/x"], ["GET", "/"]] as const;
+    const yes = [
+      ["GET", "/public/a"],
+      ["HEAD", "/public/a/b/"],
+      ["GET", "/public/"],
+      ["GET", "/v2/x"],
+    ] as const;
+    const no = [
+      ["POST", "/public/a"],
+      ["get", "/public/a"],
+      ["GET", "/public"],
+      ["GET", "/publicly"],
+      ["GET", "/v2/x/y"],
+      ["GET", "/v/2/x"],
+      ["GET", "/"],
+    ] as const;
     expect(yes.map(([method, path]) => type(method, path))).toEqual(yes.map(() => "allow"));
     expect(no.map(([method, path]) => type(method, path))).toEqual(no.map(() => "deny"));
   });
@@ -210,10 +243,10 @@ describe("rules for hosts that another one makes void", () => {
     expect(warnings).toEqual(["user/network.allow[0]: `a.test` has no effect, user/approval.net forbids it"]);
   });
 
-  it.each(["allow: [{ host: a.test, inspect: true }, b.test]", "allow: [a.test], deny: [{ host: a.test, ports: [80] }]"])(
-    "are not where each has a part: %s",
-    async (network) => {
-      expect((await parse(network)).warnings).toEqual([]);
-    },
-  );
+  it.each([
+    "allow: [{ host: a.test, inspect: true }, b.test]",
+    "allow: [a.test], deny: [{ host: a.test, ports: [80] }]",
+  ])("are not where each has a part: %s", async (network) => {
+    expect((await parse(network)).warnings).toEqual([]);
+  });
 });

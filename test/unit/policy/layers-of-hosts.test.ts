@@ -25,7 +25,9 @@ describe("the hosts of several layers", () => {
       user: "network: { allow: [a.corp.test, x.corp.test, b.test, c.test], deny: [y.corp.test] }",
       project: "network: { allow: [a.corp.test, x.corp.test, y.corp.test, c.test] }",
     });
-    const decided = ["a.corp.test", "x.corp.test", "y.corp.test", "b.test", "c.test"].map((host) => at(effective, host));
+    const decided = ["a.corp.test", "x.corp.test", "y.corp.test", "b.test", "c.test"].map((host) =>
+      at(effective, host),
+    );
     expect(decided.map(({ type, rule }) => [type, rule])).toEqual([
       ["allow", "organisation/network.allow[0]"],
       ["deny", "organisation/network.deny[0]"],
@@ -58,13 +60,21 @@ describe("the hosts of several layers", () => {
   });
 
   it("a question of one layer is one for all, and is said where another did not want it", async () => {
-    const effective = await effectiveOf({ organisation: "network: { ask: [a.test] }", user: "network: { allow: [a.test] }" });
+    const effective = await effectiveOf({
+      organisation: "network: { ask: [a.test] }",
+      user: "network: { allow: [a.test] }",
+    });
     expect(at(effective, "a.test")).toMatchObject({ type: "ask", rule: "organisation/network.ask[0]" });
-    expect(words(effective.dropped)).toEqual(["user/network.allow[0] (a.test): organisation/network.ask[0] keeps a question"]);
+    expect(words(effective.dropped)).toEqual([
+      "user/network.allow[0] (a.test): organisation/network.ask[0] keeps a question",
+    ]);
   });
 
   it("are none where connections are denied as a whole, and it is said", async () => {
-    const effective = await effectiveOf({ organisation: "approval: { net: deny }", user: "network: { allow: [a.test] }" });
+    const effective = await effectiveOf({
+      organisation: "approval: { net: deny }",
+      user: "network: { allow: [a.test] }",
+    });
     expect(at(effective, "a.test")).toMatchObject({ type: "deny", rule: "organisation/approval.net" });
     expect(words(effective.dropped)).toEqual([
       "user/network.allow[0] (a.test): organisation/approval.net keeps no connection without it",
@@ -117,7 +127,14 @@ describe("`--allow-host`", () => {
       user: "network: { allow: [a.test] }",
       flags: await flags("B.test.", "c.test:8443", "*.d.test"),
     });
-    const probes = [["a.test", 443], ["b.test", 443], ["b.test", 80], ["c.test", 8443], ["c.test", 443], ["x.d.test", 443]] as const;
+    const probes = [
+      ["a.test", 443],
+      ["b.test", 443],
+      ["b.test", 80],
+      ["c.test", 8443],
+      ["c.test", 443],
+      ["x.d.test", 443],
+    ] as const;
     expect(probes.map(([host, port]) => at(effective, host, false, port).type)).toEqual([
       ...["allow", "allow", "deny", "allow", "deny", "allow"],
     ]);
@@ -138,7 +155,9 @@ describe("`--allow-host`", () => {
     expect([at(own, "a.x.test").type, at(own, "b.x.test").type, own.dropped]).toEqual(["allow", "ask", []]);
     const theirs = await effectiveOf({ organisation: ask, flags: await flags("a.x.test") });
     expect(at(theirs, "a.x.test").type).toBe("ask");
-    expect(words(theirs.dropped)).toEqual(["flag/allow-host[0] (a.x.test): organisation/network.ask[0] keeps a question"]);
+    expect(words(theirs.dropped)).toEqual([
+      "flag/allow-host[0] (a.x.test): organisation/network.ask[0] keeps a question",
+    ]);
   });
 
   it.each([
@@ -151,9 +170,7 @@ describe("`--allow-host`", () => {
   ])("L-07 is below %s, and it is said", async (_, layers, by) => {
     const effective = await effectiveOf({ ...layers, flags: await flags("a.test") });
     expect(at(effective, "a.test")).toMatchObject({ type: "deny", rule: by });
-    expect(words(effective.dropped)).toEqual([
-      `flag/allow-host[0] (a.test): ${by} keeps no connection without it`,
-    ]);
+    expect(words(effective.dropped)).toEqual([`flag/allow-host[0] (a.test): ${by} keeps no connection without it`]);
   });
 
   it.each([
