@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decideConnection, decideRequest, portsOf } from "../../../src/policy/decide-connection.ts";
+import { canonicalHost } from "../../../src/policy/host-name.ts";
 import { hostText } from "../../../src/policy/host-text.ts";
 import { parsePolicy } from "../../../src/policy/parse.ts";
 import { effectiveOf } from "../../support/policy-of.ts";
@@ -214,6 +215,20 @@ describe("how a connection is treated", () => {
       rule: "user/network.allow",
       enableWith: "add { host: a.test, private: true } to `network.allow`",
     });
+  });
+});
+
+describe("a host that looks like another", () => {
+  it("L-14 N-30 is named by its A-label wherever a person reads it", async () => {
+    const { opinions } = await parse("allow: [аpple.test]");
+    expect(opinions.hosts.allow?.items.map(({ value }) => hostText(value))).toEqual(["xn--pple-43d.test"]);
+    const { policy } = await effectiveOf({});
+    const canonical = canonicalHost("аpple.test");
+    expect(canonical).toEqual({ host: "xn--pple-43d.test" });
+    expect(decideConnection(policy, { host: "xn--pple-43d.test", port: 443 })).toMatchObject({
+      enableWith: 'add "xn--pple-43d.test" to `network.allow`',
+    });
+    expect((await decide("allow: [аpple.test]", "apple.test")).type).toBe("deny");
   });
 });
 
