@@ -38,10 +38,13 @@ async function accept({ inside, name, certify, signal }: Carriage, { headMs }: C
     throw new EgressRefusal(`the program did not accept the session's certificate for \`${name}\`: ${wordsOf(error)}`);
   });
   const secured = once(server, "secureConnection", { signal: stopped });
+  // Until the handshake is over, an end is one for both sides: nobody is left to answer.
+  inside.allowHalfOpen = false;
   server.emit("connection", inside);
   try {
     const [client] = (await Promise.race([secured, failed])) as [TLSSocket];
     client.on("error", () => undefined);
+    inside.allowHalfOpen = true;
     client.allowHalfOpen = true;
     return client;
   } finally {
