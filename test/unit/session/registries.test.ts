@@ -100,10 +100,13 @@ describe("the hosts of a package manager", () => {
     await managers.node(
       "cargo",
       `const { connect } = require("node:net");
-      const to = new URL(process.env.CARGO_HTTP_PROXY);
-      const socket = connect(to.port, to.hostname, () => socket.write("CONNECT index.example.com:443 HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"));
-      socket.on("data", (text) => { if (!String(text).startsWith("HTTP/1.1 403")) process.exit(0); });
-      socket.on("close", () => process.exit(101));`,
+      const { port, hostname, username, password } = new URL(process.env.CARGO_HTTP_PROXY);
+      const key = "Proxy-Authorization: Basic " + Buffer.from(username + ":" + password).toString("base64") + "\\r\\n";
+      const ask = (host, header, then) => connect(port, hostname)
+        .on("connect", function () { this.write("CONNECT " + host + ":443 HTTP/1.1\\r\\nHost: x\\r\\n" + header + "\\r\\n"); })
+        .on("data", (text) => { if (!String(text).startsWith("HTTP/1.1 403")) process.exit(0); })
+        .on("close", then);
+      ask("other-program.example.com", "", () => ask("index.example.com", key, () => process.exit(101)));`,
     );
     const once = await hostsBy(managers, "cargo");
     expect(once.hosts).toEqual(["index.example.com (by cargo)"]);
@@ -170,6 +173,7 @@ describe("a package manager that is asked", () => {
 
   it.each([
     ["fails", "echo 'no \\033[2J such thing' >&2; exit 3", "npm fails: no "],
+    ["is no program", "\u007fELF", "npm "],
     ["says nothing it should", "echo hello", "npm does not print its configuration as JSON"],
     ["talks without end", "exec yes", "npm answers with more than 1 MiB"],
     ["never answers, nor what it has started", "sleep 1000 & sleep 1000", "npm has not answered within 10 s"],
