@@ -6,14 +6,7 @@ import { TestDialler } from "../../support/egress/test-dialler.ts";
 import { TestProxy } from "../../support/egress/test-proxy.ts";
 
 const PROXY = "10.9.9.9";
-const NAMES = [
-  "a.test",
-  "single",
-  "db.internal",
-  "printer.local",
-  "nas.home.arpa",
-  "metadata.google.internal",
-];
+const NAMES = ["a.test", "single", "db.internal", "printer.local", "nas.home.arpa", "metadata.google.internal"];
 const USER = `network: { allow: [${NAMES.map((host) => `{ host: ${host}, protocol: tcp }`).join(", ")}] }`;
 const SECRET = "user:s3cretpass";
 const ENCODED = Buffer.from(SECRET).toString("base64");
