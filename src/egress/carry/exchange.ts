@@ -65,7 +65,13 @@ export class Exchange {
 
   /** @throws EgressRefusal */
   up(piece: Buffer): void {
-    this.#requests.push(piece);
+    // What is judged in parts goes out as one: many small writes would wait for each other's acknowledgement.
+    this.#server?.cork();
+    try {
+      this.#requests.push(piece);
+    } finally {
+      this.#server?.uncork();
+    }
   }
 
   /** @throws EgressRefusal */

@@ -98,6 +98,19 @@ describe("plain HTTP", () => {
     expect(await outcomeOf(gate)).toBeUndefined();
   });
 
+  it("N-69 delivers an answer whose server goes away without reading the rest of the request", async () => {
+    const server = await openServer((socket) => {
+      socket.once("data", () => socket.pause().end(OK, () => setImmediate(() => socket.resetAndDestroy())));
+    });
+    const gate = await gateTo(server);
+    const client = await dial(gate.port);
+    client.write(`POST / HTTP/1.1\r\n${HOST}Content-Length: 1000000\r\n\r\n`);
+    const said = readAll(client);
+    client.once("data", () => client.write("x".repeat(1_000_000)));
+    expect(await said).toMatch(new RegExp(`^${OK}`));
+    expect(await outcomeOf(gate)).toBeUndefined();
+  });
+
   it("O-NET-04 a request for another host is answered with the reason, and nothing is dialled", async () => {
     const server = await openServer((socket) => socket.end(OK));
     const gate = await gateTo(server);
