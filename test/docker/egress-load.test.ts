@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expectControl, FETCH } from "../support/egress/attempt.ts";
+import { Gated } from "../support/egress/gated.ts";
+import { hashOfBytes } from "../support/egress/raw-servers.ts";
+import { World } from "../support/egress/world.ts";
+
+const GIGABYTE = 1_000_000_000;
+const MIB = 1024 * 1024;
+const POLICY = `network:
+  allow:
+    - { host: web.test, ports: [443, 80] }
+    - { host: tcp.test, ports: [7000, 7001, 7002, 7003, 7004], protocol: tcp }
+    - { host: nobody.test, ports: [443, 7000], protocol: tcp }
+    - { host: lost.test, ports: [443], protocol: tcp }
+    - own.test
+`;
+
+let world: World;
+let gated: Gated;
+beforeAll(async () => {
+  world = await World.start();
+  world.site("nobody.test", {});
+  gated = await Gated.open(world, { policy: POLICY });
+});
+afterAll(async () => {
+  await gated?.[Symbol.asyncDispose]();
+  await world?.[Symbol.asyncDispose]();
+});
+
+/** The most this process, which is the controller, has had beyond what it had before. */
+async function growthWhile<T>(work: () => Promise<T>): Promise<{ value: T; growthBytes: number }> {
+  const before = process.memoryUsage().rss;
+  let most = before;
+  const timer = setInterval(() => {
+    most = Math.max(most, process.memoryUsage().rss);
+  }, 50);
+  try {
+    return { value: await work(), growthBytes: most - before };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+describe("much at once", () => {
+  it("N-70 a gigabyte comes down whole, in flat memory", async () => {
+    await gated.sh("echo 50000000 | python3 half.py tcp.test 7001 | wc -c");
+    const command = `bash -c 'exec 3<>/dev/tcp/tcp.test/7001; echo ${GIGABYTE} >&3; sha256sum <&3'`;
+    const { value, growthBytes } = await growthWhile(() => gated.sh(command, 110));
+    expect(value.text).toContain(hashOfBytes(GIGABYTE));
+    expect(growthBytes).toBeLessThan(96 * MIB);
+  });
+
+  it("N-70 a gigabyte goes up whole, in flat memory", async () => {
+    const command = `head -c ${GIGABYTE} /dev/zero | python3 sink.py tcp.test 7002`;
+    const { value, growthBytes } = await growthWhile(() => gated.sh(command, 110));
+    expect(value.text).toMatch(new RegExp(`${GIGABYTE} [0-9a-f]{64} same`));
+    expect(growthBytes).toBeLessThan(96 * MIB);
+  });
+
+  it("N-72 200 connections at once keep their bytes apart, and leave nothing open", async () => {
+    const { text } = await gated.sh("python3 streams.py tcp.test 7000 200 200000", 110);
+    expect(text).toBe("200 of 200\n");
+    await expectControl(world, gated);
+  });
+
+  it("10,000 connections one after the other, most of them left at once", async () => {
+    const { text } = await gated.sh("python3 opens.py tcp.test 7000 10000", 110);
+    expect(text).toMatch(/^opened \d+ failed \d+\n/);
+    await expectControl(world, gated);
+  });
+});
+
+describe("those who do not play along", () => {
+  it("packets that are no questions are dropped, and the next question is answered", async () => {
+    const { text } = await gated.sh("python3 dns-flood.py 3", 60);
+    expect(text).toMatch(/^sent \d+ held \d+\n/);
+    await expectControl(world, gated);
+    expect(world.touched()).toMatchObject({ connections: 0, resolved: [], dialled: [] });
+  });
+
+  it("questions for 20,000 names of one call make few records and one short end of its result", async () => {
+    gated.facts.splice(0);
+    const { lines } = await gated.sh(
+      `for n in $(seq 20000); do echo "x$n flood test"; done | timeout 50 python3 dns.py | sort | uniq -c`,
+      60,
+    );
+    expect(lines.length).toBeLessThan(40);
+    expect(gated.facts.length).toBeLessThan(2_000);
+    await expectControl(world, gated);
+  });
+
+  it("a server that never reads, and a client that never reads, hold up nobody else", async () => {
+    await gated.sh(
+      "(timeout 60 python3 -c 'import socket\none = socket.create_connection((\"tcp.test\", 7003)); one.settimeout(50)\nwhile True: one.sendall(bytes(65536))' > /dev/null 2>&1 &)",
+    );
+    await gated.sh(
+      '(timeout 60 python3 -c \'import socket, time\none = socket.create_connection(("tcp.test", 7001)); one.sendall(b"1000000000\\n"); time.sleep(50)\' > /dev/null 2>&1 &)',
+    );
+    for (let count = 0; count < 5; count++) await expectControl(world, gated);
+    expect((await gated.sh("python3 streams.py tcp.test 7000 20 1000000")).text).toBe("20 of 20\n");
+  });
+
+  it("half-open connections do not use up what others need", async () => {
+    await gated.sh(
+      "(timeout 60 python3 -c 'import socket, time\nheld = [socket.create_connection((\"web.test\", 443)) for _ in range(300)]; time.sleep(50)' > /dev/null 2>&1 &) ; sleep 2",
+    );
+    await expectControl(world, gated);
+  });
+
+  it("nobody at the address: reset, and a line says so", async () => {
+    const { code, lines } = await gated.sh(`${FETCH} https://nobody.test/`);
+    expect([code === 0, lines.join("\n")]).toEqual([false, expect.stringMatching(/nobody\.test.*refused/i)]);
+    await expectControl(world, gated);
+  });
+
+  it("a name service that is down: reset, and a line says so", async () => {
+    world.dialler.names.set("lost.test", () =>
+      Promise.reject(Object.assign(new Error("getaddrinfo EAI_AGAIN lost.test"), { code: "EAI_AGAIN" })),
+    );
+    const { code, lines } = await gated.sh(`${FETCH} https://lost.test/`);
+    expect([code === 0, lines.join("\n")]).toEqual([false, expect.stringMatching(/lost\.test/)]);
+    await expectControl(world, gated);
+  });
+
+  it("the agent's own server on an admitted port: the name has no address, and a line names the process", async () => {
+    const server = "python3 -m http.server 443 --bind 0.0.0.0 > /dev/null 2>&1 & pid=$!; sleep 1";
+    await using own = await Gated.open(world, { policy: POLICY });
+    const { code, lines } = await own.sh(`${server}; ${FETCH} https://web.test/; code=$?; kill $pid; exit $code`);
+    expect([code === 0, lines.join("\n")]).toEqual([
+      false,
+      expect.stringMatching(/web\.test.*443.*python|443.*python.*web\.test/),
+    ]);
+    await expectControl(world, own);
+    const { lines: held } = await own.sh("python3 -m http.server 443 --bind 0.0.0.0");
+    expect(held.join("\n")).toMatch(/443/);
+  });
+});
+
+describe("limits", () => {
+  it("N-91 what goes up beyond the upload limit is cut, and a line says so", async () => {
+    const policy = `network: { allow: [{ host: tcp.test, ports: [7002], protocol: tcp }, web.test], upload_limit: 1MB }`;
+    await using limited = await Gated.open(world, { policy });
+    const { text, lines } = await limited.sh("head -c 5000000 /dev/zero | python3 sink.py tcp.test 7002");
+    expect(text).not.toContain("same");
+    expect(lines.join("\n")).toMatch(/tcp\.test.*(1MB|limit)/);
+    const ends = limited.facts.flatMap((fact) => (fact.type === "egress_end" ? [fact] : []));
+    expect(ends.map(({ bytes_up, why }) => [bytes_up <= 1.2 * MIB, why !== null])).toContainEqual([true, true]);
+    await expectControl(world, limited);
+  });
+
+  it("N-50 N-90 one session's addresses lead nowhere in another", async () => {
+    await using other = await Gated.open(world);
+    const address = (await gated.sh("getent ahostsv4 web.test | head -1 | cut -d' ' -f1")).text.trim();
+    expect(address).toMatch(/^127\./);
+    const { text } = await other.sh(`curl -sSk --max-time 9 --resolve web.test:443:${address} https://web.test/`);
+    expect(text).toMatch(/refused|connect/i);
+    expect(world.touched()).toMatchObject({ resolved: [], dialled: [] });
+    await expectControl(world, gated);
+  });
+});
