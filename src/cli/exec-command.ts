@@ -1,7 +1,9 @@
 import { GloveboxError } from "../core/errors.ts";
 import type { Terminal } from "../sandbox/attach.ts";
+import { EgressTally } from "../session/egress-tally.ts";
 import { execInSandbox } from "../session/exec.ts";
 import { surroundingsOf } from "../session/surroundings.ts";
+import { refusedPlaces } from "./egress-words.ts";
 import { mountWords } from "./guard-words.ts";
 import type { Io } from "./io.ts";
 import { watched } from "./watch.ts";
@@ -19,6 +21,7 @@ export function execCommand(command: readonly string[], flags: ExecFlags, io: Io
   }
   return watched(io, async ({ screen, view, interruption }) => {
     screen.begin("starting the sandbox");
+    const tally = new EgressTally();
     let leaveRaw = (): void => undefined;
     try {
       return await execInSandbox(
@@ -38,6 +41,7 @@ export function execCommand(command: readonly string[], flags: ExecFlags, io: Io
           onMounts: (event, detail) => {
             for (const words of mountWords(event, detail)) screen.line(`! ${words}`);
           },
+          onEgress: (fact) => tally.add(fact),
           onReady: (facts) => {
             screen.end();
             view.weaknesses(facts);
@@ -49,6 +53,7 @@ export function execCommand(command: readonly string[], flags: ExecFlags, io: Io
       );
     } finally {
       leaveRaw();
+      for (const line of refusedPlaces(tally.counted)) screen.line(`! ${line}`);
     }
   });
 }

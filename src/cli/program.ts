@@ -157,6 +157,7 @@ function addSessions(program: Command, state: State): void {
   quieten(sessions.command("show"), state)
     .description("what was said and done in a session")
     .argument("<id>", "its id, the beginning of it, or `latest`")
+    .option("--egress", "what went over the network instead, by host")
     .option("--json", "as one object")
     .action(async (id: string, flags) => {
       const { showCommand } = await import("./sessions-command.ts");

@@ -87,16 +87,19 @@ class Run {
     const { env, secrets, cwd, userHome, stdin } = this.#io;
     const settings = settingsOf(this.#flags);
     const prompt = await readPrompt(words, stdin, this.#interruption.signal);
+    const person = personAt({
+      io: this.#io,
+      screen: this.#screen,
+      paint: this.#paint,
+      describe: (callId) => this.#view.describe(callId),
+      onInterrupt: () => this.#interruption.interrupt("SIGINT"),
+    });
     return runPrompt(
       {
         ...settings,
         prompt,
-        person: personAt({
-          io: this.#io,
-          screen: this.#screen,
-          paint: this.#paint,
-          onInterrupt: () => this.#interruption.interrupt("SIGINT"),
-        }),
+        person: person?.calls,
+        personForHosts: person?.hosts,
         onEvent: (event) => this.#onEvent(event),
         onProgress: (text) => this.#view.progress(text),
         onReaped: (reaped) => this.#view.reaped(reaped),
@@ -162,7 +165,7 @@ class Run {
 
 type Chosen = Omit<
   RunSettings,
-  "prompt" | "person" | "onEvent" | "onProgress" | "onReaped" | "onRecovered" | "signal" | "urgent"
+  "prompt" | "person" | "personForHosts" | "onEvent" | "onProgress" | "onReaped" | "onRecovered" | "signal" | "urgent"
 >;
 
 const TURNS = { min: 1, max: 100_000, whole: true };

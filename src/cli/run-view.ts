@@ -8,6 +8,7 @@ import type { Reaped } from "../sandbox/reaper.ts";
 import type { SandboxFacts } from "../sandbox/sandbox.ts";
 import type { PolicyFacts } from "../session/policy.ts";
 import type { Recovered } from "../session/recover.ts";
+import { RefusalNotes } from "./egress-words.ts";
 import { mountWords, quarantineWords } from "./guard-words.ts";
 import type { Paint } from "./paint.ts";
 import type { Screen } from "./screen.ts";
@@ -25,6 +26,7 @@ export type RunViewOptions = {
 export class RunView {
   readonly #options: RunViewOptions;
   readonly #calls = new Map<string, ToolCallPart>();
+  readonly #refusals = new RefusalNotes();
   #step = "";
   /** The present response has sent words, so its entry does not print them again. */
   #streamed = false;
@@ -103,6 +105,8 @@ export class RunView {
         return this.policy(event);
       case "quarantine":
         return this.#note(quarantineWords(event));
+      case "egress":
+        return this.#refused(event);
       case "run_end":
         return screen.end();
       case "system":
@@ -111,7 +115,6 @@ export class RunView {
       case "request_failed":
       case "call_prepared":
       case "approval":
-      case "egress":
       case "egress_end":
       case "host_approval":
       case "usage":
@@ -144,9 +147,20 @@ export class RunView {
     screen.endWords();
   }
 
-  #begin(callId: string): void {
+  /** A call in one line: its tool and what it is mostly about. */
+  describe(callId: string): string | undefined {
     const call = this.#calls.get(callId);
-    if (call) this.#options.screen.begin(`${visibleLine(call.name)} ${clip(mainArgument(call), 300)}`);
+    return call && `${visibleLine(call.name)} ${clip(mainArgument(call), 300)}`;
+  }
+
+  #begin(callId: string): void {
+    const words = this.describe(callId);
+    if (words !== undefined) this.#options.screen.begin(words);
+  }
+
+  #refused(event: Extract<SessionEvent, { type: "egress" }>): void {
+    const words = this.#refusals.words(event);
+    if (words !== undefined) this.#note(words);
   }
 
   #retry({ delay_ms: delay, message }: Extract<SessionEvent, { type: "retry_wait" }>): void {

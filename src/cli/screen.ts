@@ -26,6 +26,8 @@ export class Screen {
   #tail = "";
   #drawn = 0;
   #isMuted = false;
+  /** What came while a question stood on the screen. */
+  #held: (() => void)[] | undefined;
   #frame = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -42,14 +44,36 @@ export class Screen {
     return this.#options.err.isTTY === true;
   }
 
+  /**
+   * Keeps everything back until what it returns is called: a person is typing. What was under way is shown again then,
+   * unless it has ended.
+   */
+  hold(): () => void {
+    const activity = this.#activity;
+    this.#stop();
+    this.#held = activity ? [() => this.#show(activity)] : [];
+    return () => {
+      const held = this.#held ?? [];
+      this.#held = undefined;
+      for (const act of held) act();
+    };
+  }
+
+  /** Writes a line to stderr although everything is held back: the question's own. */
+  ask(text: string): void {
+    if (!this.#isMuted) this.#write(text);
+  }
+
   /** Writes to stdout. */
   words(text: string): void {
-    this.end();
+    if (this.#isHeld(() => this.words(text))) return;
+    this.#stop();
     this.#options.out.write(text);
   }
 
   /** Ends a line of stdout that was begun. */
   endWords(): void {
+    if (this.#isHeld(() => this.endWords())) return;
     if (!this.#options.out.atLineStart) this.words("\n");
   }
 
@@ -61,17 +85,20 @@ export class Screen {
 
   /** Writes a line to stderr. */
   line(text: string): void {
-    if (this.#isMuted) return;
-    this.#erase();
-    const { out, err } = this.#options;
-    if (out.isTerminal && this.isTerminal) this.endWords();
-    err.write(`${text}\n`);
+    if (this.#isMuted || this.#isHeld(() => this.line(text))) return;
+    this.#write(text);
   }
 
   /** Something begins that may take long; ends what was under way. */
   begin(label: string): void {
-    this.end();
-    this.#activity = { label, since: performance.now() };
+    const activity = { label, since: performance.now() };
+    if (this.#isHeld(() => this.#show(activity))) return;
+    this.#show(activity);
+  }
+
+  #show(activity: { label: string; since: number }): void {
+    this.#stop();
+    this.#activity = activity;
     if (!this.isTerminal || this.#isMuted) return;
     this.#timer = setInterval(() => this.#draw(), FRAME_MS);
     this.#timer.unref();
@@ -79,6 +106,7 @@ export class Screen {
 
   /** The same goes on under another name. */
   rename(label: string): void {
+    if (this.#isHeld(() => this.rename(label))) return;
     if (this.#activity) this.#activity.label = label;
     else this.begin(label);
   }
@@ -90,6 +118,23 @@ export class Screen {
   }
 
   end(): void {
+    if (this.#isHeld(() => this.end())) return;
+    this.#stop();
+  }
+
+  #isHeld(act: () => void): boolean {
+    this.#held?.push(act);
+    return this.#held !== undefined;
+  }
+
+  #write(text: string): void {
+    this.#erase();
+    const { out, err } = this.#options;
+    if (out.isTerminal && this.isTerminal && !out.atLineStart) out.write("\n");
+    err.write(`${text}\n`);
+  }
+
+  #stop(): void {
     clearInterval(this.#timer);
     this.#erase();
     this.#activity = undefined;

@@ -4,6 +4,7 @@ import { readHistory, summarise } from "../session/history.ts";
 import { findSession, type ListedSession, listSessions } from "../session/history-find.ts";
 import { surroundingsOf } from "../session/surroundings.ts";
 import { clipToWidth } from "./cells.ts";
+import { printEgress } from "./egress-command.ts";
 import type { Io } from "./io.ts";
 import { paintFor } from "./paint.ts";
 import { Printer } from "./printer.ts";
@@ -23,12 +24,19 @@ export async function listCommand(flags: { all?: boolean; json?: boolean }, io: 
   return out.closed.aborted ? EXIT.failed : EXIT.completed;
 }
 
+export type ShowFlags = { json?: boolean; egress?: boolean };
+
 /** `glovebox sessions show`. Nothing is printed of a log that is not whole and valid up to a torn last line. */
-export async function showCommand(word: string, flags: { json?: boolean }, io: Io): Promise<number> {
+export async function showCommand(word: string, flags: ShowFlags, io: Io): Promise<number> {
   const out = new Printer(io.stdout);
   const { home } = surroundingsOf(io.env, io.secrets, io);
   const { path } = await findSession(home, word, io.cwd);
   const summary = await summarise(path);
+  if (flags.egress) {
+    await printEgress({ path, sessionId: summary.header.id, json: flags.json === true }, out);
+    await out.flushed();
+    return out.closed.aborted ? EXIT.failed : EXIT.completed;
+  }
   const transcript = new Transcript(summary, { columns: io.stdout.columns || 120, paint: paintFor(io.stdout, io.env) });
   if (flags.json)
     out.write(`{"version":1,"outcome":${JSON.stringify(summary.outcome)},"torn":${summary.isTorn},"lines":[`);

@@ -1,5 +1,6 @@
 import { visibleLine } from "../core/visible.ts";
 import type { RunResult } from "../session/result.ts";
+import { refusedLines } from "./egress-words.ts";
 import type { Paint } from "./paint.ts";
 import { countWords, durationWords } from "./words.ts";
 
@@ -9,14 +10,16 @@ export function summaryLines(result: RunResult, paint: Paint): string[] {
   return [
     `${outcomeWords(result, paint)}  ${paint("dim", figures(result).join(" · "))}`,
     ...deniedLines(result),
+    ...refusedLines(result),
     ...(session ? [paint("dim", `glovebox sessions show ${session}`)] : []),
   ];
 }
 
-function outcomeWords({ outcome, exit_code: code, limits }: RunResult, paint: Paint): string {
+function outcomeWords({ outcome, exit_code: code, limits, denials }: RunResult, paint: Paint): string {
   switch (outcome) {
     case "completed":
-      return code === 0 ? paint("green", "completed") : paint("yellow", "completed, with calls denied");
+      if (code === 0) return paint("green", "completed");
+      return paint("yellow", `completed, with ${denials.length > 0 ? "calls denied" : "hosts refused"}`);
     case "limit":
       return paint("yellow", `stopped at its limit of ${limitWords(limits)}`);
     case "aborted":

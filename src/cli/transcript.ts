@@ -3,6 +3,7 @@ import { type ToolCallPart, textOf, toolCallsOf } from "../core/messages.ts";
 import { clip } from "../core/truncate.ts";
 import { visible, visibleLine } from "../core/visible.ts";
 import type { EventLine, HistoryItem, SessionSummary } from "../session/history.ts";
+import { hostAnswerWords, RefusalNotes } from "./egress-words.ts";
 import { mountWords, quarantineWords } from "./guard-words.ts";
 import type { Paint } from "./paint.ts";
 import { toolRow } from "./tool-row.ts";
@@ -19,6 +20,7 @@ export class Transcript {
   readonly #summary: SessionSummary;
   readonly #options: TranscriptOptions;
   readonly #calls = new Map<string, ToolCallPart>();
+  readonly #refusals = new RefusalNotes();
 
   constructor(summary: SessionSummary, options: TranscriptOptions) {
     this.#summary = summary;
@@ -66,6 +68,10 @@ export class Transcript {
         return this.#sandbox(event);
       case "quarantine":
         return [this.#note(quarantineWords(event))];
+      case "egress":
+        return [this.#refusals.words(event)].flatMap((words) => (words === undefined ? [] : [this.#note(words)]));
+      case "host_approval":
+        return [this.#note(hostAnswerWords(event))];
       case "run_end":
         return ["", ...runEndLines(event, paint)];
       case "system":
@@ -75,9 +81,7 @@ export class Transcript {
       case "call_started":
       case "usage":
       case "policy":
-      case "egress":
       case "egress_end":
-      case "host_approval":
         return [];
       default:
         return event satisfies never;

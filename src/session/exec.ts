@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
+import type { EgressFact } from "../egress/egress.ts";
 import { type AttachStreams, attach, type Terminal } from "../sandbox/attach.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
 import type { SandboxEvent, SandboxFacts } from "../sandbox/sandbox.ts";
@@ -32,6 +33,8 @@ export type ExecSettings = {
   onPolicy: (facts: PolicyFacts) => void;
   /** What happened to mounts of the sandbox, before or while the command runs. */
   onMounts: (event: "remounted" | "links_protected", detail: JsonObject) => void;
+  /** What became of connections that were tried, while the command runs. */
+  onEgress: (fact: EgressFact) => void;
   /** The sandbox is ready and the command about to start. */
   onReady: (facts: Pick<SandboxFacts, "degraded" | "notes">) => void;
   /** Aborting ends the command with its container. */

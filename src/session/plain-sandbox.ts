@@ -1,6 +1,6 @@
 import { uuidv7 } from "../core/ids.ts";
-import { CLOSED_OUTLET } from "../core/outlet.ts";
 import { VERSION } from "../core/version.ts";
+import { type Egress, type EgressFact, openEgress } from "../egress/egress.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
 import type { Sandbox, SandboxEvent } from "../sandbox/sandbox.ts";
@@ -12,6 +12,7 @@ import { withoutSession } from "./guarding.ts";
 import { workspaceId } from "./home.ts";
 import { containerChoices } from "./policy-use.ts";
 import type { Surroundings } from "./surroundings.ts";
+import { waysOf } from "./ways.ts";
 
 export type PlainRequest = {
   workspace: Workspace;
@@ -24,6 +25,8 @@ export type PlainRequest = {
   onReaped: (reaped: Reaped) => void;
   /** Hears what happens to the sandbox. */
   onEvent?: (event: SandboxEvent) => void;
+  /** Hears what became of its connections; nobody is asked for a host. */
+  onEgress?: (fact: EgressFact) => void;
   /** Aborts the opening. */
   signal: AbortSignal;
 };
@@ -44,8 +47,9 @@ export type OpenPlain = (request: PlainRequest, surroundings: Surroundings) => P
 
 /** Opens the sandbox that a session would have under this policy. @throws GloveboxError, nothing left behind. */
 export const openPlainSandbox: OpenPlain = async (request, surroundings) => {
-  const { workspace, policy, onEvent, signal } = request;
+  const { workspace, policy, onEvent, onEgress, signal } = request;
   const plan = request.planned ?? (await planMounts(workspace.root, policy));
+  const egress = await openEgress({ ...waysOf(surroundings), policy, record: async (fact) => onEgress?.(fact) });
   let opened: Opened | undefined;
   const provide = dockerProvider({
     ...plainOptions(request, surroundings),
@@ -53,9 +57,9 @@ export const openPlainSandbox: OpenPlain = async (request, surroundings) => {
       opened = value;
     },
   });
-  const sandbox = await provide({
+  const opening = provide({
     ...withoutSession({ root: workspace.root, plan, hardlinks: policy.hardlinks }),
-    outlet: CLOSED_OUTLET,
+    outlet: egress,
     sessionId: uuidv7(),
     workspaceId: workspaceId(workspace.root),
     workspace,
@@ -66,6 +70,24 @@ export const openPlainSandbox: OpenPlain = async (request, surroundings) => {
     emit: async (event) => onEvent?.(event),
     signal,
   });
+  const sandbox = await opening.catch(async (error: unknown) => {
+    await egress.close();
+    throw error;
+  });
   if (!opened) throw new Error("The provider did not say what it opened");
-  return { sandbox, ...opened };
+  return { sandbox: withEgress(sandbox, egress), ...opened };
 };
+
+/** The same sandbox, whose connections end with it. */
+function withEgress(sandbox: Sandbox, egress: Egress): Sandbox {
+  return {
+    get facts() {
+      return sandbox.facts;
+    },
+    get failure() {
+      return sandbox.failure;
+    },
+    call: (call, options) => sandbox.call(call, options),
+    close: () => sandbox.close().finally(() => egress.close()),
+  };
+}

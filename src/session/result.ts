@@ -43,9 +43,24 @@ export const RunResult = z.strictObject({
   egress: z.strictObject({
     allowed: count,
     denied: count,
+    /** Allowed, and came to nothing. */
+    failed: count,
     bytes_up: count,
     bytes_down: count,
+    /** Names that were reached. */
     hosts: z.array(z.string()),
+    /** `port` is null where a name was asked for and got no address. */
+    refused: z.array(
+      z.strictObject({
+        host: z.string(),
+        port: count.nullable(),
+        rule: z.string(),
+        why: z.string().nullable(),
+        count,
+      }),
+    ),
+    /** Refusals that are in the log only: of more hosts than are listed. */
+    refused_unlisted: count,
   }),
   sandbox: z
     .strictObject({

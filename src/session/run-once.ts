@@ -4,6 +4,7 @@ import { uuidv7 } from "../core/ids.ts";
 import { NO_USAGE } from "../core/messages.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { openWorkspace, type Workspace } from "../workspace/workspace.ts";
+import { NO_EGRESS } from "./egress-tally.ts";
 import { type Home, sessionFile, workspaceId } from "./home.ts";
 import { Recorder } from "./recorder.ts";
 import type { RunResult } from "./result.ts";
@@ -116,7 +117,6 @@ function resultOf(options: RunOnceOptions, recorder: Recorder, done: Done & { to
     session_file: recorder.path,
     model: { provider: options.model.provider, id: options.model.id, api: options.model.api },
     cost: tally.cost,
-    egress: { allowed: 0, denied: 0, bytes_up: 0, bytes_down: 0, hosts: [] },
     sandbox: session ? sandboxOf(session) : null,
     limits: {
       set: { turns: turnsSet, tool_calls: toolCalls, seconds },
@@ -178,7 +178,7 @@ export function failedResult(error: GloveboxError): RunResult {
     files_changed: [],
     denials: [],
     quarantined: [],
-    egress: { allowed: 0, denied: 0, bytes_up: 0, bytes_down: 0, hosts: [] },
+    egress: NO_EGRESS,
     sandbox: null,
     limits: { set: { turns: 0, tool_calls: 0, seconds: 0 }, used: { turns: 0, tool_calls: 0, seconds: 0 } },
     timing: { total_ms: 0, sandbox_ready_ms: null, model_ms: 0, tool_ms: 0 },

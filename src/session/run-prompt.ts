@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { GloveboxError } from "../core/errors.ts";
 import type { SessionEvent } from "../core/events.ts";
 import { VERSION } from "../core/version.ts";
+import type { HostApprover } from "../egress/approver.ts";
 import { ABSENT_APPROVER, type Approver, NO_APPROVER, YES_APPROVER } from "../gate/approver.ts";
 import { chooseModel } from "../model/choose.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
@@ -14,6 +15,7 @@ import { finishDead, type Recovered } from "./recover.ts";
 import type { RunResult } from "./result.ts";
 import { runOnce } from "./run-once.ts";
 import type { Surroundings } from "./surroundings.ts";
+import { waysOf } from "./ways.ts";
 
 export type RunSettings = {
   prompt: string;
@@ -29,6 +31,8 @@ export type RunSettings = {
   approve: "ask" | "auto" | "deny" | undefined;
   /** Asks a person at a terminal; undefined where there is none. */
   person: Approver | undefined;
+  /** Asks the same person for hosts, whatever `approve` says; without one no host is admitted that is asked for. */
+  personForHosts?: HostApprover | undefined;
   maxTurns: number | undefined;
   maxSeconds: number | undefined;
   /** Repetitions of a request that failed in passing; 4 when omitted. */
@@ -81,6 +85,7 @@ export async function runPrompt(settings: RunSettings, surroundings: Surrounding
     policyFacts: facts,
     approver: approverFor(settings),
     askAlways: settings.approve !== undefined,
+    ways: waysOf(surroundings, settings.personForHosts),
     limits: { turns, toolCalls, seconds },
     secrets,
     home,

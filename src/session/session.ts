@@ -5,7 +5,7 @@ import { systemPrompt } from "../agent/prompt.ts";
 import { type AgentDeps, type RunEnd, takeTurns } from "../agent/run.ts";
 import { type GloveboxError, toGloveboxError } from "../core/errors.ts";
 import type { ErrorFact } from "../core/events.ts";
-import { CLOSED_OUTLET } from "../core/outlet.ts";
+import { type Egress, openEgress } from "../egress/egress.ts";
 import type { Approver } from "../gate/approver.ts";
 import { ToolGate } from "../gate/tool-gate.ts";
 import type { ModelClient } from "../model/model-client.ts";
@@ -15,14 +15,18 @@ import { weakened } from "../policy/weakened.ts";
 import { HOME } from "../sandbox/places.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { toolOffers } from "../tools/catalogue.ts";
+import type { MountPlan } from "../workspace/mount-plan.ts";
 import { planMounts } from "../workspace/plan-mounts.ts";
 import { planWarnings } from "../workspace/plan-warnings.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { type Guarding, guardWorkspace } from "./guarding.ts";
 import { workspaceId } from "./home.ts";
+import { Patience } from "./patience.ts";
 import type { PolicyFacts } from "./policy.ts";
-import type { SandboxProvider } from "./provider.ts";
+import type { SandboxProvider, SandboxRequest } from "./provider.ts";
+import { reachOf } from "./reach.ts";
 import type { Recorder } from "./recorder.ts";
+import type { Ways } from "./ways.ts";
 
 export type SessionOptions = {
   workspace: Workspace;
@@ -35,6 +39,8 @@ export type SessionOptions = {
   approver: Approver;
   /** Ask before everything but reading, although the policy allows it. */
   askAlways: boolean;
+  /** How connections go out, and who is asked for a host. */
+  ways: Ways;
   limits: RunLimits;
   secretHashes: readonly string[];
   openSandbox: SandboxProvider;
@@ -58,16 +64,18 @@ export class Session {
   readonly #journal: Journal;
   readonly #gate: ToolGate;
   readonly #system: string;
+  readonly #egress: Egress;
+  readonly #patience: Patience;
+  #closing: Promise<void> | undefined;
 
-  private constructor(
-    options: SessionOptions,
-    parts: { sandbox: Sandbox; guarding: Guarding; journal: Journal; system: string; readyMs: number },
-  ) {
+  private constructor(options: SessionOptions, parts: Parts) {
     this.#options = options;
     this.sandbox = parts.sandbox;
     this.#guarding = parts.guarding;
     this.#journal = parts.journal;
     this.#system = parts.system;
+    this.#egress = parts.egress;
+    this.#patience = parts.patience;
     this.readyMs = parts.readyMs;
     this.policyHash = hashOf(options.policy);
     const isWeakened = parts.sandbox.facts.isWeakened;
@@ -77,48 +85,25 @@ export class Session {
   /** Opens the sandbox and writes down what the model will be told. @throws GloveboxError, nothing left behind. */
   static async open(options: SessionOptions): Promise<Session> {
     const startedAt = performance.now();
-    const { workspace, policy, recorder } = options;
+    const { workspace, policy, recorder, ways } = options;
     const plan = await planMounts(workspace.root, policy);
     const warnings = await planWarnings(workspace.root, plan);
     const guarding = guardWorkspace({ root: workspace.root, plan, recorder, hardlinks: policy.hardlinks });
+    const patience = new Patience();
     await guarding.begin();
-    const opening = options.openSandbox({
-      ...guarding.request,
-      outlet: CLOSED_OUTLET,
-      sessionId: recorder.sessionId,
-      workspaceId: workspaceId(workspace.root),
-      workspace,
-      plan,
-      limits: policy.limits,
-      rules: policy.origins,
-      secretHashes: options.secretHashes,
-      emit: async ({ event, containerId, detail }, image) => {
-        await recorder.append({
-          type: "sandbox",
-          event,
-          container_id: containerId,
-          image: image.ref,
-          image_digest: image.digest,
-          detail,
-        });
-      },
-      signal: options.signal,
-    });
-    // Nothing has run that could have left anything.
-    const sandbox = await opening.catch(async (error: unknown) => {
-      await guarding.end();
-      throw error;
-    });
+    const opened: Opened = { guarding, egress: undefined, sandbox: undefined };
     try {
-      const system = systemPrompt({
-        root: workspace.root,
-        home: HOME,
-        image: sandbox.facts.image,
-        readonly: plan.readonly.map(({ path }) => path).filter((path) => path !== "."),
-        writable: plan.writable,
-        date: new Date().toISOString().slice(0, 10),
+      const egress = await openEgress({
+        ...ways,
+        policy,
+        approver: patience.over(ways.approver),
+        record: async (fact) => void (await recorder.append(fact)),
       });
+      opened.egress = egress;
+      const sandbox = await options.openSandbox(requestOf(options, { plan, guarding, egress }));
+      opened.sandbox = sandbox;
       const journal = new Journal(recorder);
+      const system = promptOf(options, plan, sandbox.facts.image);
       await journal.append({
         type: "policy",
         hash: hashOf(policy),
@@ -127,12 +112,9 @@ export class Session {
       });
       await journal.append({ type: "system", text: system, tools: toolOffers() });
       const readyMs = Math.round(performance.now() - startedAt);
-      return new Session(options, { sandbox, guarding, journal, system, readyMs });
+      return new Session(options, { sandbox, guarding, egress, patience, journal, system, readyMs });
     } catch (error) {
-      await sandbox
-        .close()
-        .then(guarding.end)
-        .catch(() => undefined);
+      await closeAll(opened).catch(() => undefined);
       throw error;
     }
   }
@@ -150,16 +132,18 @@ export class Session {
     await journal.append({ type: "user", source: "prompt", content: prompt });
     const clock = new RunClock(limits.seconds);
     const watch = { ms: 0 };
+    this.#patience.run = { clock, signal };
     const end = await takeTurns(this.#deps(clock, watch), signal);
     clock.pause();
+    this.#patience.run = undefined;
     await journal.append({ type: "run_end", outcome: end.outcome, error: end.error ? errorFact(end.error) : null });
     return { ...end, usedSeconds: clock.usedSeconds, modelMs: Math.round(watch.ms) };
   }
 
   /** Ends every process of the session, removes its container and moves out of the workspace what must not be there. */
-  async close(): Promise<void> {
-    await this.sandbox.close();
-    await this.#guarding.end();
+  close(): Promise<void> {
+    this.#closing ??= closeAll({ sandbox: this.sandbox, egress: this.#egress, guarding: this.#guarding });
+    return this.#closing;
   }
 
   #deps(clock: RunClock, watch: { ms: number }): AgentDeps {
@@ -185,6 +169,69 @@ export class Session {
     const fact = { error: errorFact(failure), partial_chars: failure.partial.chars, will_retry: true };
     this.#journal.append({ type: "request_failed", number: retry, ...fact }).catch(() => undefined);
   }
+}
+
+type Parts = {
+  sandbox: Sandbox;
+  guarding: Guarding;
+  egress: Egress;
+  patience: Patience;
+  journal: Journal;
+  system: string;
+  readyMs: number;
+};
+
+type Opened = { guarding: Guarding; egress: Egress | undefined; sandbox: Sandbox | undefined };
+
+/** Connections end with their container, and are written down before the log is closed. */
+async function closeAll({ sandbox, egress, guarding }: Opened): Promise<void> {
+  try {
+    await sandbox?.close();
+  } finally {
+    await egress?.close();
+  }
+  // A container that could not be removed may still write: what to look for later stays on the disk then.
+  await guarding.end();
+}
+
+function requestOf(
+  { workspace, policy, recorder, secretHashes, signal }: SessionOptions,
+  { plan, guarding, egress }: { plan: MountPlan; guarding: Guarding; egress: Egress },
+): SandboxRequest {
+  return {
+    ...guarding.request,
+    outlet: egress,
+    sessionId: recorder.sessionId,
+    workspaceId: workspaceId(workspace.root),
+    workspace,
+    plan,
+    limits: policy.limits,
+    rules: policy.origins,
+    secretHashes,
+    emit: async ({ event, containerId, detail }, image) => {
+      await recorder.append({
+        type: "sandbox",
+        event,
+        container_id: containerId,
+        image: image.ref,
+        image_digest: image.digest,
+        detail,
+      });
+    },
+    signal,
+  };
+}
+
+function promptOf({ workspace, policy }: SessionOptions, plan: MountPlan, image: string): string {
+  return systemPrompt({
+    root: workspace.root,
+    home: HOME,
+    image,
+    readonly: plan.readonly.map(({ path }) => path).filter((path) => path !== "."),
+    writable: plan.writable,
+    network: reachOf(policy),
+    date: new Date().toISOString().slice(0, 10),
+  });
 }
 
 /** An error as it stands in logs and results. */

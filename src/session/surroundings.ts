@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Secrets } from "../core/secrets.ts";
+import type { Dialler } from "../egress/dialler.ts";
 import { type Home, homeOf } from "./home.ts";
 
 /** What a command of glovebox runs in; made once, by whoever was started. */
@@ -16,6 +17,8 @@ export type Surroundings = {
   organisationPolicy: string;
   /** Where this package's `images/`, `policies/` and `dist/` are. */
   packageRoot: string;
+  /** Where names are looked up and connections made; this machine's own when omitted. */
+  dialler?: Dialler;
 };
 
 export function surroundingsOf(

@@ -1,10 +1,11 @@
 import type { Fact } from "../core/events.ts";
 import { addUsage, NO_USAGE, textOf, type Usage } from "../core/messages.ts";
+import { EgressTally } from "./egress-tally.ts";
 import type { RunResult } from "./result.ts";
 
 type Counted = Pick<
   RunResult,
-  "result" | "usage" | "turns" | "tool_calls" | "files_changed" | "denials" | "quarantined"
+  "result" | "usage" | "turns" | "tool_calls" | "files_changed" | "denials" | "quarantined" | "egress"
 >;
 
 /** What the facts of one run add up to. */
@@ -16,8 +17,8 @@ export class Tally {
   #reportedUsd = 0;
   #reported = 0;
   #toolMs = 0;
-  /** Calls denied because nobody was there to say yes. */
-  unattended = 0;
+  #unattended = 0;
+  readonly #egress = new EgressTally();
   readonly #calls = { total: 0, errors: 0, denied: 0, synthetic: 0 };
   readonly #files = new Map<string, RunResult["files_changed"][number]>();
   readonly #denials: RunResult["denials"] = [];
@@ -43,6 +44,10 @@ export class Tally {
         this.#quarantined.push({ path, rule, kind, entries, cut, sha256, bytes });
         return;
       }
+      case "egress":
+      case "egress_end":
+      case "host_approval":
+        return this.#egress.add(fact);
       case "tool_result":
         return this.#addResult(fact);
       default:
@@ -59,7 +64,13 @@ export class Tally {
       files_changed: [...this.#files.values()],
       denials: this.#denials,
       quarantined: this.#quarantined,
+      egress: this.#egress.counted,
     };
+  }
+
+  /** Calls and hosts denied because nobody was there to say yes. */
+  get unattended(): number {
+    return this.#unattended + this.#egress.unattended;
   }
 
   /** Nothing estimates yet, so what a provider does not report is unknown, never zero. */
@@ -83,7 +94,7 @@ export class Tally {
     if (result.is_error) this.#calls.errors++;
     if (result.status === "denied") this.#calls.denied++;
     if (result.synthetic) this.#calls.synthetic++;
-    if (result.reason === "denied_noninteractive") this.unattended++;
+    if (result.reason === "denied_noninteractive") this.#unattended++;
     if (result.denial) this.#denials.push({ call_id: result.call_id, tool: result.tool_name, ...result.denial });
     const { path, diff } = result.details;
     if (result.status === "ok" && path !== undefined && diff !== undefined) this.#addChange(path, diff);

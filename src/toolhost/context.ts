@@ -14,6 +14,8 @@ export type Host = {
 /** What one call is given. */
 export type CallContext = {
   host: Host;
+  /** The number of the call on the wire. */
+  id: number;
   /** Aborted when the controller cancels the call or goes away. */
   signal: AbortSignal;
   /** Shows bytes to people while the call runs; dropped when nobody keeps up, never waits. */

@@ -13,22 +13,19 @@ import {
 import type { MuxStream } from "../protocol/mux-stream.ts";
 import { Peer } from "../protocol/peer.ts";
 import { validateArguments } from "../tools/arguments.ts";
-import { contractOf, isToolName, type ToolName } from "../tools/catalogue.ts";
+import { contractOf, isToolName } from "../tools/catalogue.ts";
 import type { CallContext, Handlers, Host } from "./context.ts";
-import { handleEdit } from "./files/edit.ts";
-import { handleLs } from "./files/ls.ts";
-import { handleRead } from "./files/read.ts";
-import { handleWrite } from "./files/write.ts";
+import { withCertificates } from "./egress/certificates.ts";
+import { Egress } from "./egress/egress.ts";
 import { createGuard, type Guard } from "./guard/guard.ts";
 import { Keeper } from "./guard/keeper.ts";
 import { foldersToProtect, scanLinks } from "./guard/links.ts";
 import { MountWatch } from "./guard/mount-watch.ts";
 import { moveOut } from "./guard/move-out.ts";
 import { restore } from "./guard/restore.ts";
+import { FILE_HANDLERS, handle } from "./handle.ts";
 import { LiveOutput } from "./live-output.ts";
-import { failureOutcome, hiddenOutcome, outcome } from "./outcomes.ts";
-import { handleFind } from "./search/find.ts";
-import { handleGrep } from "./search/grep.ts";
+import { outcome } from "./outcomes.ts";
 import { selfTest } from "./self-test.ts";
 import { createShell, type Shell } from "./shell/bash.ts";
 import type { ProcessScope } from "./shell/process-scope.ts";
@@ -43,7 +40,17 @@ export type ToolHostParts = {
 };
 
 /** What is known once the controller has said `hello`. */
-type Greeted = { host: Host; handlers: Handlers; shell: Shell; guard: Guard; watch: MountWatch };
+type Greeted = {
+  host: Host;
+  handlers: Handlers;
+  shell: Shell;
+  guard: Guard;
+  watch: MountWatch;
+  /** Absent where nothing leaves. */
+  egress: Egress | undefined;
+};
+
+type Result = Extract<ToController, { type: "result" }>;
 
 /** Answers one controller over one channel until it ends or falls silent, then ends everything it started. */
 export class ToolHost {
@@ -89,7 +96,7 @@ export class ToolHost {
       case "kept":
         return this.#keeper.kept(message.id, message.problem);
       case "named":
-        return undefined;
+        return this.#greeted?.egress?.named(message);
       case "shutdown":
         return void this.#shutDown();
       default:
@@ -97,8 +104,9 @@ export class ToolHost {
     }
   }
 
-  #greet(hello: Hello): void {
+  #greet(message: Hello): void {
     if (!this.#greeted) {
+      const hello = withCertificates(message);
       process.umask(hello.umask);
       const { scope } = this.#parts;
       const shared = { hello, scope, keeper: this.#keeper };
@@ -111,7 +119,8 @@ export class ToolHost {
         isQuiet: () => this.#running.size === 0 && scope.session().length === 0,
         onChange: (change) => this.#sayChanged(change),
       });
-      this.#greeted = { host, shell, guard, watch, handlers: { ...FILE_HANDLERS, bash: shell.handleBash } };
+      const egress = hello.egress && new Egress({ settings: hello.egress, peer: this.#peer, whose: shell.whose });
+      this.#greeted = { host, shell, guard, watch, egress, handlers: { ...FILE_HANDLERS, bash: shell.handleBash } };
       // One that died while it held everything still has left it so.
       if (hello.previousPid !== undefined) void shell.settled.then(() => scope.continueAll?.());
       this.#watch(hello.idleSeconds * 1000);
@@ -133,21 +142,28 @@ export class ToolHost {
     this.#running.set(id, controller);
     this.#greeted?.watch.resume();
     const live = new LiveOutput(id, this.#peer);
-    const result = await this.#perform(tool, args, { signal: controller.signal, show: (bytes) => live.show(bytes) });
+    const call = { id, signal: controller.signal, show: (bytes: Uint8Array) => live.show(bytes) };
+    const result = await this.#perform(tool, args, call);
     this.#running.delete(id);
     live.end();
-    this.#peer.send({ type: "result", id, outcome: result });
+    this.#peer.send({ type: "result", id, ...result });
   }
 
-  async #perform(tool: string, args: Record<string, unknown>, call: Omit<CallContext, "host">): Promise<Outcome> {
-    if (!this.#greeted) return outcome("invalid", "The tool host has not been greeted");
-    if (!isToolName(tool)) return outcome("invalid", `No tool named ${tool}`);
+  async #perform(
+    tool: string,
+    args: Record<string, unknown>,
+    call: Omit<CallContext, "host">,
+  ): Promise<Omit<Result, "type" | "id">> {
+    if (!this.#greeted) return { outcome: outcome("invalid", "The tool host has not been greeted") };
+    if (!isToolName(tool)) return { outcome: outcome("invalid", `No tool named ${tool}`) };
     const parsed = validateArguments(tool, args);
-    if (!parsed.ok) return outcome("invalid", parsed.problem);
-    if (contractOf(tool).replay === "safe") return run(this.#greeted, tool, parsed.args, call);
-    const { watch, guard } = this.#greeted;
+    if (!parsed.ok) return { outcome: outcome("invalid", parsed.problem) };
+    const { host, handlers, watch, guard, egress } = this.#greeted;
+    const run = (): Promise<Outcome> => handle(handlers[tool], parsed.args, { host, ...call });
+    if (contractOf(tool).replay === "safe") return { outcome: await run() };
     await watch.remember();
-    return guard.after(await run(this.#greeted, tool, parsed.args, call));
+    const act = async (): Promise<Outcome> => guard.after(await run());
+    return egress ? egress.around(String(parsed.args["command"] ?? ""), act) : { outcome: await act() };
   }
 
   #cancel(id: number): void {
@@ -215,32 +231,5 @@ export class ToolHost {
     for (const call of this.#running.values()) call.abort();
     await this.#endProcesses();
     this.#parts.exit(code);
-  }
-}
-
-const FILE_HANDLERS: Omit<Handlers, "bash"> = {
-  read: handleRead,
-  write: handleWrite,
-  edit: handleEdit,
-  ls: handleLs,
-  grep: handleGrep,
-  find: handleFind,
-};
-
-async function run(
-  { host, handlers }: Greeted,
-  tool: ToolName,
-  args: Record<string, unknown>,
-  call: Omit<CallContext, "host">,
-): Promise<Outcome> {
-  const path = typeof args["path"] === "string" ? args["path"] : undefined;
-  const hidden = path === undefined ? undefined : hiddenOutcome(path, host.hello);
-  if (hidden) return hidden;
-  try {
-    // The arguments were parsed by the very contract the handler was written for.
-    const handler = handlers[tool] as (args: unknown, context: CallContext) => Promise<Outcome>;
-    return await handler(args, { host, ...call });
-  } catch (error) {
-    return failureOutcome(error, path, host.hello);
   }
 }

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LoggedEvent, SessionEvent } from "../../src/core/events.ts";
 import { Secrets } from "../../src/core/secrets.ts";
+import { NOBODY_TO_ASK } from "../../src/egress/approver.ts";
+import type { Dialler } from "../../src/egress/dialler.ts";
 import { ABSENT_APPROVER } from "../../src/gate/approver.ts";
 import { parseScript } from "../../src/model/script-file.ts";
 import { createScriptedClient } from "../../src/model/scripted.ts";
@@ -10,6 +12,12 @@ import { BUILT_IN_POLICY } from "../../src/policy/policy.ts";
 import type { RunResult } from "../../src/session/result.ts";
 import { type RunOnceOptions, runOnce } from "../../src/session/run-once.ts";
 import { localProvider } from "./local-sandbox.ts";
+
+/** Nothing leaves the machine by a test that does not say where to. */
+const NO_DIALLER: Dialler = {
+  resolve: (name) => Promise.reject(new Error(`a test would have looked up ${name}`)),
+  connect: ({ address }) => Promise.reject(new Error(`a test would have dialled ${address}`)),
+};
 
 export type TestRun = { result: RunResult; log: LoggedEvent[]; events: SessionEvent[]; folder: string; root: string };
 
@@ -42,6 +50,7 @@ export class Scene implements AsyncDisposable {
       policyFacts: { sources: [], dropped: [], warnings: [] },
       approver: ABSENT_APPROVER,
       askAlways: false,
+      ways: { dialler: NO_DIALLER, proxy: undefined, approver: NOBODY_TO_ASK },
       limits: { turns: 10, toolCalls: 100, seconds: 60 },
       secrets: new Secrets(),
       home: {

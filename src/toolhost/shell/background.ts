@@ -14,19 +14,23 @@ const EARLY_END_MS = 150;
 const EARLY_OUTPUT = { maxLines: 50, maxBytes: 4096 };
 
 /** Starts a command as a job with a log of its own. It sees the shell's state and changes nothing of it. */
-export async function startBackground(parts: ShellParts, command: string, notes: string[]): Promise<Outcome> {
+export async function startBackground(
+  parts: ShellParts,
+  command: { text: string; notes: readonly string[] },
+  call: number,
+): Promise<Outcome> {
   const { id, folder, log: path } = parts.jobs.reserve();
-  const prepared = await prepare(parts, () => parts.memory.prepare(command, folder, false));
+  const prepared = await prepare(parts, () => parts.memory.prepare(command.text, folder, false));
   const { running, pipe, notes: startNotes } = await startOnPipe(parts, prepared.program);
   const log = new RotatingLog(path, parts.hello.maxOutputFileBytes);
   running.output.on("data", (chunk: Buffer) => log.write(chunk));
   const closed = running.drained.then(() => log.close());
   const main = readProcess(running.pid) ?? { pid: running.pid, ppid: process.pid, sid: running.pid, started: "0" };
-  parts.jobs.add({ id, command, processes: [main], log: path });
+  parts.jobs.add({ id, command: command.text, processes: [main], call, log: path });
   parts.pipes.retire(pipe);
 
   const unlogged = log.isOpen ? [] : ["its output cannot be kept: no file could be made for it"];
-  const notices = [...notes, ...prepared.notes, ...startNotes, ...unlogged];
+  const notices = [...command.notes, ...prepared.notes, ...startNotes, ...unlogged];
   const details = { job_id: id, output_path: path };
   if (!(await within(running.exited, EARLY_END_MS))) {
     const words = `job ${id} runs in the background: pid ${running.pid}, output in ${path}; end it with kill -- -${running.pid}`;

@@ -17,9 +17,11 @@ import { createPipeMaker } from "./process-pipe.ts";
 import type { ProcessScope } from "./process-scope.ts";
 import { ensureFolder, tryTo } from "./state-folder.ts";
 import { checkText } from "./text.ts";
+import { createWhose, type Whose } from "./whose.ts";
 
 export type Shell = {
   handleBash: Handler<"bash">;
+  whose: Whose;
   /** One line a background job; empty without any. */
   describeJobs(): string;
   /** Resolves when nothing of an earlier tool host's calls lives any more. */
@@ -50,6 +52,7 @@ export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScop
   let last: Promise<unknown> = settled;
   let saidPosix = hello.programs.shellKind === "bash";
   let ended = false;
+  let running: number | undefined;
 
   const handleBash: Handler<"bash"> = ({ command, timeout, background }, context) => {
     const checked = checkText(command);
@@ -60,15 +63,20 @@ export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScop
       const notes = saidPosix ? checked.notes : [...checked.notes, POSIX_NOTE];
       saidPosix = true;
       const timeoutMs = (timeout ?? BASH_SECONDS.default) * 1000;
-      return background
-        ? startBackground(parts, checked.text, notes)
-        : runForeground(parts, { text: checked.text, notes, timeoutMs }, context);
+      running = context.id;
+      const command = { text: checked.text, notes, timeoutMs };
+      return (
+        background ? startBackground(parts, command, context.id) : runForeground(parts, command, context)
+      ).finally(() => {
+        running = undefined;
+      });
     });
     last = turn.over;
     return turn.outcome.catch(couldNotRun);
   };
   return {
     handleBash,
+    whose: createWhose(parts, () => running),
     settled,
     describeJobs: () => parts.jobs.describe(scope.session()),
     async endEverything() {

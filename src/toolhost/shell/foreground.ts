@@ -48,7 +48,7 @@ export async function runForeground(parts: ShellParts, command: Command, context
   const drained = await within(started.running.drained, DRAIN_MS);
   live.flush();
   parts.limits.require();
-  const job = await leaveJob(parts, command.text, started, drained, tap);
+  const job = await leaveJob(parts, { command: command.text, call: context.id }, started, drained, tap);
   const kept = cause === "exit" ? await keepState(parts, prepared, exit) : [];
   parts.memory.clear(prepared);
   const change = cgroupChange(before, parts.cgroup.read());
@@ -93,7 +93,7 @@ async function ending(parts: ShellParts, { running }: Started, timeoutMs: number
 /** Hands what still runs to the job table, and the pipe with it: a reader must stay, or the next print would kill it. */
 async function leaveJob(
   parts: ShellParts,
-  command: string,
+  of: { command: string; call: number },
   { running, pipe }: Started,
   drained: boolean,
   tap: { take: (chunk: Buffer) => void },
@@ -118,7 +118,7 @@ async function leaveJob(
     tap.take = (chunk) => log.write(chunk);
     void running.drained.then(() => log.close());
   }
-  parts.jobs.add({ id, command, processes: left, ...(!drained && { log: path }) });
+  parts.jobs.add({ id, ...of, processes: left, ...(!drained && { log: path }) });
   const kept = log?.isOpen ? `goes to ${path}` : "is dropped, since no file could be made for it";
   const output = drained ? "" : `; what it prints from now on ${kept}`;
   return {

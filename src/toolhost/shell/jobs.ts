@@ -11,6 +11,8 @@ export type Job = {
   command: string;
   /** What lives of it, as last seen; empty once it has ended. */
   processes: Proc[];
+  /** The number of the call that made it; absent when that is not known any more. */
+  call?: number;
   /** Where its output goes; absent when the command sent it elsewhere. */
   log?: string;
 };
@@ -82,6 +84,22 @@ export class JobTable {
     return { ids: large.map(({ id }) => id), keys: new Set(large.flatMap(({ keys }) => keys)) };
   }
 
+  /** Whether a job was alive when it was last looked at. */
+  get anyAlive(): boolean {
+    return this.#jobs.some((job) => job.processes.length > 0);
+  }
+
+  /** The call that made the newest job that was alive then. */
+  get latestCall(): number | undefined {
+    return this.#jobs.findLast((job) => job.processes.length > 0)?.call;
+  }
+
+  /** The call that made the job of a process, by what {@link owned} saw last. */
+  callOf(proc: Proc): number | undefined {
+    const key = keyOf(proc);
+    return this.#jobs.find((job) => job.processes.some((known) => keyOf(known) === key))?.call;
+  }
+
   /** Whether there was any job at all. */
   get any(): boolean {
     return this.#jobs.length > 0;
@@ -149,12 +167,25 @@ function readJobs(file: string): Job[] {
 }
 
 function asJob(stored: unknown): Job[] {
-  const { id, command, processes, log } = Object(stored) as Partial<Record<keyof Job, unknown>>;
+  const { id, command, processes, call, log } = Object(stored) as Partial<Record<keyof Job, unknown>>;
   if (!Number.isSafeInteger(id) || typeof command !== "string" || !Array.isArray(processes)) return [];
   const known = processes.flatMap((proc: Partial<Proc> | null) =>
     Number.isSafeInteger(proc?.pid) && Number.isSafeInteger(proc?.sid) && typeof proc?.started === "string"
       ? [{ pid: Number(proc.pid), ppid: 1, sid: Number(proc.sid), started: proc.started }]
       : [],
   );
-  return [{ id: Number(id), command, processes: known, ...(typeof log === "string" && { log }) }];
+  return [
+    {
+      id: Number(id),
+      command,
+      processes: known,
+      ...(isCallNumber(call) && { call }),
+      ...(typeof log === "string" && { log }),
+    },
+  ];
+}
+
+/** As the protocol has them; another would end the channel. */
+function isCallNumber(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= 0x7fffffff;
 }

@@ -45,6 +45,11 @@ export function commandLine(pid: number): string {
   return (readProc(`/proc/${pid}/cmdline`) ?? "").replaceAll("\0", " ").trim();
 }
 
+/** What a process calls itself, of at most 15 characters; empty when it is gone. */
+export function readName(pid: number): string {
+  return (readProc(`/proc/${pid}/comm`) ?? "").trim();
+}
+
 function readProc(path: string): string | undefined {
   try {
     return readFileSync(path, "latin1");

@@ -17,7 +17,7 @@ const question = {
 
 function person(io: FakeIo, onInterrupt = (): void => undefined) {
   const screen = new Screen({ out: new Printer(io.stdout), err: io.stderr, paint: NO_PAINT });
-  return personAt({ io, screen, paint: NO_PAINT, onInterrupt });
+  return personAt({ io, screen, paint: NO_PAINT, describe: () => undefined, onInterrupt });
 }
 
 describe("the question", () => {
@@ -103,7 +103,7 @@ describe("a person", () => {
   it("answers at the terminal; what was typed before the question counts for nothing", async () => {
     const io = atTerminal();
     io.stdin.write("y\n");
-    const answer = person(io)?.ask(question, new AbortController().signal);
+    const answer = person(io)?.calls.ask(question, new AbortController().signal);
     await asked(io);
     io.stdin.write("rather not\r");
     expect(await answer).toEqual({ type: "no", reason: "rather not" });
@@ -111,7 +111,7 @@ describe("a person", () => {
 
   it("who closes the input has said no", async () => {
     const io = atTerminal();
-    const answer = person(io)?.ask(question, new AbortController().signal);
+    const answer = person(io)?.calls.ask(question, new AbortController().signal);
     await asked(io);
     io.stdin.end();
     expect(await answer).toEqual({ type: "no", reason: null });
@@ -120,7 +120,7 @@ describe("a person", () => {
   it("who presses Ctrl-C has said no and means the run", async () => {
     const io = atTerminal();
     let interrupted = 0;
-    const answer = person(io, () => interrupted++)?.ask(question, new AbortController().signal);
+    const answer = person(io, () => interrupted++)?.calls.ask(question, new AbortController().signal);
     await asked(io);
     io.stdin.write("\u0003");
     expect(await answer).toEqual({ type: "no", reason: null });
@@ -130,7 +130,7 @@ describe("a person", () => {
   it("is no longer asked when the run is aborted", async () => {
     const io = atTerminal();
     const controller = new AbortController();
-    const answer = person(io)?.ask(question, controller.signal);
+    const answer = person(io)?.calls.ask(question, controller.signal);
     await asked(io);
     controller.abort();
     expect(await answer).toEqual({ type: "no", reason: null });

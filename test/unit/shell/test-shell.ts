@@ -7,7 +7,13 @@ import { PROTOCOL_VERSION } from "../../../src/protocol/messages.ts";
 import { createShell, type Shell } from "../../../src/toolhost/shell/bash.ts";
 import { descendantScope } from "../../../src/toolhost/shell/process-scope.ts";
 
-type Call = { timeout?: number; background?: boolean; signal?: AbortSignal; show?: (bytes: Uint8Array) => void };
+type Call = {
+  id?: number;
+  timeout?: number;
+  background?: boolean;
+  signal?: AbortSignal;
+  show?: (bytes: Uint8Array) => void;
+};
 
 /** A shell on this machine in a folder of its own, with the scope that only ever kills what it started. */
 export class TestShell {
@@ -38,8 +44,9 @@ export class TestShell {
     this.shell = createShell({ hello: this.hello, scope: descendantScope() });
   }
 
-  run(command: string, { timeout = 10, background, signal, show }: Call = {}): Promise<Outcome> {
+  run(command: string, { id, timeout = 10, background, signal, show }: Call = {}): Promise<Outcome> {
     const context = {
+      id: id ?? 1,
       host: { hello: this.hello, seen: new Map<string, string>(), guard: { refuse: () => undefined } },
       signal: signal ?? new AbortController().signal,
       show: show ?? (() => undefined),

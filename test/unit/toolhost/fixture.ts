@@ -47,7 +47,7 @@ export class Workspace {
   }
 
   get context(): CallContext {
-    return { host: this.host, signal: this.abort.signal, show: () => undefined };
+    return { host: this.host, id: 1, signal: this.abort.signal, show: () => undefined };
   }
 
   path(name: string): string {

@@ -1,0 +1,85 @@
+import type { EgressRecord, SessionRecord } from "../core/events.ts";
+import { clip } from "../core/truncate.ts";
+import { visibleLine } from "../core/visible.ts";
+import type { RunResult } from "../session/result.ts";
+import { countWords } from "./words.ts";
+
+type Place = { host: string; port: number | null };
+
+/** `example.com:443`; a name alone where one was asked for. */
+export function placeWords({ host, port }: Place): string {
+  const shown = clip(visibleLine(host), 260);
+  return port === null ? shown : `${shown}:${port}`;
+}
+
+/** Lines of refused hosts that one call may have: what asks for names can ask for any number of them. */
+const MAX_LINES = 5;
+
+type Verdict = Pick<EgressRecord, "call_id" | "host" | "port" | "verdict" | "rule_id" | "why">;
+
+/** Says of each host that was refused, or could not be reached, once for each call. */
+export class RefusalNotes {
+  readonly #said = new Map<string | null, Set<string>>();
+
+  /** Undefined where there is nothing to say, or nothing new. */
+  words(event: Verdict): string | undefined {
+    if (event.verdict === "allowed") return undefined;
+    const said = this.#said.get(event.call_id) ?? new Set();
+    this.#said.set(event.call_id, said);
+    const key = JSON.stringify([event.host, event.port, event.verdict]);
+    if (said.has(key) || said.size > MAX_LINES) return undefined;
+    said.add(key);
+    if (said.size > MAX_LINES) return "more hosts were refused: `--egress` of `glovebox sessions show` lists all";
+    return verdictWords(event);
+  }
+}
+
+function verdictWords({ host, port, verdict, rule_id: rule, why }: Omit<Verdict, "call_id">): string {
+  const reason = why === null ? "" : `: ${clip(visibleLine(why), 300)}`;
+  if (verdict === "failed") return `not reached: ${placeWords({ host, port })}${reason}`;
+  return `refused: ${placeWords({ host, port })} (rule ${visibleLine(rule)})${reason}`;
+}
+
+/** What a person, or nobody, said of a host. */
+export function hostAnswerWords(event: Omit<Extract<SessionRecord, { type: "host_approval" }>, "type">): string {
+  const who = event.by === "person" ? "a person" : "nobody there";
+  const reach = event.decision === "yes" && event.scope === "session" ? ", for the session" : "";
+  return `approval: ${event.decision} to ${placeWords(event)} (${who}${reach}; rule ${visibleLine(event.rule_id)})`;
+}
+
+/** Places that are listed one by one. */
+const MAX_PLACES = 20;
+
+/** Each host that was refused, by which rule and why, and the words that would admit it. */
+export function refusedPlaces({ refused, refused_unlisted: unlisted }: RunResult["egress"]): string[] {
+  const shown = refused.slice(0, MAX_PLACES);
+  const more = refused.length - shown.length + unlisted;
+  const options = allowOptions(refused);
+  return [
+    ...shown.map(({ rule, ...place }) => verdictWords({ ...place, verdict: "denied", rule_id: rule })),
+    ...(more > 0 ? [`refused: ${countWords(more, "more connection")}`] : []),
+    ...(options.length > 0 ? [`to admit: glovebox exec ${options.join(" ")}`] : []),
+  ];
+}
+
+/** How many hosts were refused, and the words that would admit those a person can admit; none when there were none. */
+export function refusedLines({ egress }: Pick<RunResult, "egress">): string[] {
+  const hosts = new Set(egress.refused.map(({ host }) => host));
+  if (hosts.size === 0) return [];
+  const more = egress.refused_unlisted > 0 ? " and more" : "";
+  const options = allowOptions(egress.refused);
+  const command = options.length === 0 ? "" : ` · glovebox run ${options.join(" ")}`;
+  return [`${countWords(hosts.size, "host")}${more} refused${command}`];
+}
+
+const MAX_OPTIONS = 3;
+
+/** `--allow-host HOST` where that would help: no rule names the host, or one asks, and not in a layer that binds flags. */
+export function allowOptions(refused: readonly (Place & { rule: string })[]): string[] {
+  const admissible = refused.filter(
+    ({ host, rule }) =>
+      /^(?!organisation|project)[\w-]+\/network\.(allow$|ask)/.test(rule) && /^[a-z\d_-]+(\.[a-z\d_-]+)+$/.test(host),
+  );
+  const places = admissible.map(({ host, port }) => (port === null || port === 443 ? host : `${host}:${port}`));
+  return [...new Set(places)].slice(0, MAX_OPTIONS).map((place) => `--allow-host ${place}`);
+}
