@@ -1,0 +1,9 @@
+import type { Identity } from "./authority.ts";
+import type { DnsAnswer } from "./dns-server.ts";
+
+/** Answers by name, one for each time, the last one for all later ones; what is not named does not exist. */
+export type AnswerTable = Record<string, DnsAnswer[]>;
+export type OutsideCommand = { id: number; start?: { address: string; identity: Identity }; answers?: AnswerTable };
+export type Seen = { questions: string[]; connections: number; visits: string[]; proxied: string[] };
+
+export const PROXY_PORT = 3128;
