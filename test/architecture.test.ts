@@ -13,7 +13,7 @@ const ROOMS: Record<string, Room> = {
   policy: { layer: 1, imports: ["core"], packages: ["zod", "yaml", "tldts"] },
   toolhost: { layer: 2, imports: ["core", "protocol", "tools"], packages: ["tar-stream"] },
   gate: { layer: 2, imports: ["core", "policy"], packages: [] },
-  egress: { layer: 2, imports: ["core", "policy", "protocol"], packages: [] },
+  egress: { layer: 2, imports: ["core", "policy", "protocol"], packages: ["@peculiar/x509", "reflect-metadata"] },
   model: { layer: 2, imports: ["core"], packages: ["openai", "@anthropic-ai/sdk", "zod", "yaml"] },
   workspace: { layer: 2, imports: ["core", "policy", "protocol"], packages: ["tar-fs"] },
   sandbox: { layer: 2, imports: ["core", "protocol"], packages: ["dockerode", "tar-fs", "tar-stream", "execa"] },

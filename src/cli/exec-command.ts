@@ -3,12 +3,13 @@ import type { Terminal } from "../sandbox/attach.ts";
 import { EgressTally } from "../session/egress-tally.ts";
 import { execInSandbox } from "../session/exec.ts";
 import { surroundingsOf } from "../session/surroundings.ts";
+import { parseAllowHosts } from "./allow-hosts.ts";
 import { refusedPlaces } from "./egress-words.ts";
 import { mountWords } from "./guard-words.ts";
 import type { Io } from "./io.ts";
 import { watched } from "./watch.ts";
 
-export type ExecFlags = { workspace?: string; policy?: string; image?: string; build: boolean };
+export type ExecFlags = { workspace?: string; policy?: string; image?: string; allowHost?: string[]; build: boolean };
 
 /** `glovebox exec`: gives the command's exit code. */
 export function execCommand(command: readonly string[], flags: ExecFlags, io: Io): Promise<number> {
@@ -19,6 +20,7 @@ export function execCommand(command: readonly string[], flags: ExecFlags, io: Io
       hint: "Name a command: `glovebox exec -- npm test`",
     });
   }
+  const allowHosts = parseAllowHosts(flags.allowHost);
   return watched(io, async ({ screen, view, interruption }) => {
     screen.begin("starting the sandbox");
     const tally = new EgressTally();
@@ -30,6 +32,7 @@ export function execCommand(command: readonly string[], flags: ExecFlags, io: Io
           workspace: flags.workspace ?? ".",
           policy: flags.policy,
           image: flags.image,
+          allowHosts,
           build: flags.build,
           // A terminal's input goes to a command only together with its output.
           streams: { stdin: stdin.isTTY && !isInteractive ? undefined : stdin, stdout, stderr },

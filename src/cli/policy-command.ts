@@ -4,6 +4,7 @@ import { visible, visibleLine } from "../core/visible.ts";
 import { droppedWords } from "../policy/dropped.ts";
 import { asSections, type ShownLeaf, shownLeaves } from "../policy/show.ts";
 import { EXPLAINED, explain } from "../session/explain.ts";
+import { treatmentWords } from "../session/explain-host.ts";
 import type { LoadedPolicy } from "../session/policy.ts";
 import {
   acceptProposal,
@@ -15,22 +16,19 @@ import {
   untrustProject,
 } from "../session/policy-files.ts";
 import { surroundingsOf } from "../session/surroundings.ts";
+import { parseAllowHosts } from "./allow-hosts.ts";
 import type { Io } from "./io.ts";
 import { parseWord } from "./numbers.ts";
 import { tableLines } from "./table.ts";
 import { askLine, hasPerson } from "./terminal-line.ts";
 import { type Watch, watched } from "./watch.ts";
 
-export type PolicyFlags = { workspace?: string; policy?: string; json?: boolean };
+export type PolicyFlags = { workspace?: string; policy?: string; allowHost?: string[]; json?: boolean };
 
 /** `glovebox policy show`. */
 export function showCommand(flags: PolicyFlags, io: Io): Promise<number> {
   return watched(io, async ({ out }) => {
-    const { loaded } = await policyFor(
-      flags.workspace ?? ".",
-      { policy: flags.policy },
-      surroundingsOf(io.env, io.secrets, io),
-    );
+    const { loaded } = await policyMeant(flags, io);
     const { policy, bounds, facts } = loaded;
     const image = { value: policy.image, rule: policy.origins["image"] ?? "" };
     const leaves = shownLeaves(bounds, { image, runtime: policy.sandbox.runtime });
@@ -43,6 +41,11 @@ export function showCommand(flags: PolicyFlags, io: Io): Promise<number> {
     for (const line of notes(loaded)) out.line(line);
     return 0;
   });
+}
+
+function policyMeant({ workspace = ".", policy, allowHost }: PolicyFlags, io: Io): ReturnType<typeof policyFor> {
+  const request = { policy, allowHosts: parseAllowHosts(allowHost) };
+  return policyFor(workspace, request, surroundingsOf(io.env, io.secrets, io));
 }
 
 function showLines(leaves: readonly ShownLeaf[]): string[] {
@@ -81,15 +84,16 @@ export function checkCommand(file: string, io: Io): Promise<number> {
 export function explainCommand([kind, value]: [string, string], flags: PolicyFlags, io: Io): Promise<number> {
   return watched(io, async ({ out }) => {
     const known = parseWord("explain", kind, EXPLAINED);
-    const { root, loaded } = await policyFor(
-      flags.workspace ?? ".",
-      { policy: flags.policy },
-      surroundingsOf(io.env, io.secrets, io),
-    );
-    const { decision, rule } = explain(known, value, loaded, root);
+    const { root, loaded } = await policyMeant(flags, io);
+    const explained = explain(known, value, loaded, root);
+    const { decision, rule } = explained;
     const place = loaded.places.get(rule) ?? null;
-    if (flags.json) out.line(JSON.stringify({ version: 1, kind: known, value, decision, rule, place }));
-    else out.line(`${decision}: ${rule}${place === null ? "" : ` (${visibleLine(place)})`}`);
+    if (flags.json) {
+      out.line(JSON.stringify({ version: 1, kind: known, value, ...explained, place }));
+      return 0;
+    }
+    const how = "treatment" in explained && explained.treatment ? `; ${treatmentWords(explained.treatment)}` : "";
+    out.line(`${decision}: ${rule}${place === null ? "" : ` (${visibleLine(place)})`}${how}`);
     return 0;
   });
 }

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Io } from "./io.ts";
 import type { PolicyFlags } from "./policy-command.ts";
+import { ALLOW_HOST } from "./repeatable.ts";
 
 type Setting = {
   io: Io;
@@ -23,6 +24,7 @@ function addLooks(policy: Command, { io, quieten, done }: Setting): void {
     .description("the policy in force, with the rule behind each value")
     .option(...WORKSPACE)
     .option(...POLICY)
+    .option(...ALLOW_HOST)
     .option("--json", "as one object")
     .action(async (flags: PolicyFlags) => done(await (await commands()).showCommand(flags, io)));
   quieten(policy.command("check"))
@@ -32,9 +34,10 @@ function addLooks(policy: Command, { io, quieten, done }: Setting): void {
   quieten(policy.command("explain"))
     .description("what the policy says of one thing, and by which rule")
     .argument("<kind>", "path, host, command, tool or effect")
-    .argument("<value>", "such as src/a.ts, example.com, 'git push', bash, exec")
+    .argument("<value>", "such as src/a.ts, example.com:80, 'GET example.com/a', 'git push', bash, exec")
     .option(...WORKSPACE)
     .option(...POLICY)
+    .option(...ALLOW_HOST)
     .option("--json", "as one object")
     .action(async (kind: string, value: string, flags: PolicyFlags) =>
       done(await (await commands()).explainCommand([kind, value], flags, io)),

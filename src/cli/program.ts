@@ -5,6 +5,7 @@ import { clip } from "../core/truncate.ts";
 import { VERSION } from "../core/version.ts";
 import type { Io } from "./io.ts";
 import { addPolicyCommands } from "./policy-program.ts";
+import { ALLOW_HOST } from "./repeatable.ts";
 import { reportFailure } from "./report-failure.ts";
 import { usageFailure } from "./usage-failure.ts";
 
@@ -114,6 +115,7 @@ function addRun(program: Command, state: State): void {
     .option("--policy <file>", "a policy file or a preset, in place of your own")
     .option("--strict-policy", "what a policy asks for and does not get is an error")
     .option("--image <ref>", "the image to work in (default: glovebox/base)")
+    .option(...ALLOW_HOST)
     .option("--approve <who>", "who answers before calls that change something: ask, auto or deny")
     .option("--max-turns <n>", "end after so many turns (default: 50)")
     .option("--max-seconds <n>", "end after so many seconds (default: 3600)")
@@ -135,6 +137,7 @@ function addExec(program: Command, state: State): void {
     .option("--workspace <dir>", "the folder to work in (default: the current one)")
     .option("--policy <file>", "a policy file or a preset, in place of your own")
     .option("--image <ref>", "the image to work in (default: glovebox/base)")
+    .option(...ALLOW_HOST)
     .option("--no-build", "do not build missing images")
     .passThroughOptions()
     .addHelpText("after", EXEC_HELP)

@@ -4,6 +4,7 @@ import type { RunResult } from "../session/result.ts";
 import { failedResult } from "../session/run-once.ts";
 import { type RunSettings, runPrompt } from "../session/run-prompt.ts";
 import { surroundingsOf } from "../session/surroundings.ts";
+import { parseAllowHosts } from "./allow-hosts.ts";
 import { personAt } from "./approval-prompt.ts";
 import { Interruption } from "./interruption.ts";
 import type { Io } from "./io.ts";
@@ -23,6 +24,7 @@ export type RunFlags = {
   policy?: string;
   strictPolicy?: boolean;
   image?: string;
+  allowHost?: string[];
   approve?: string;
   maxTurns?: string;
   maxSeconds?: string;
@@ -186,6 +188,7 @@ export function settingsOf(flags: RunFlags): Chosen {
     policy: flags.policy,
     strictPolicy: flags.strictPolicy,
     image: flags.image,
+    allowHosts: parseAllowHosts(flags.allowHost),
     build: flags.build,
     approve: approve === undefined ? undefined : parseWord("--approve", approve, ["ask", "auto", "deny"]),
     maxTurns: maxTurns === undefined ? undefined : parseNumber("--max-turns", maxTurns, TURNS),

@@ -9,7 +9,7 @@ const SHORTEST_MASKED = 8;
 const NAMES_OF_SECRETS =
   /(_|^)(API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|TOKEN|PAT|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(_|$)/i;
 
-/** A credential that prints, serialises and inspects as `***`. Only `src/model` calls {@link Secret.reveal}. */
+/** A credential that prints, serialises and inspects as `***`. Only who sends it calls {@link Secret.reveal}: `src/model`, and `src/egress` for a proxy. */
 export class Secret {
   readonly #value: string;
 

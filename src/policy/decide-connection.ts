@@ -13,7 +13,7 @@ export type ConnectionDecision =
   | (Exclude<Decision, { type: "deny" }> & { treatment: Treatment })
   | Extract<Decision, { type: "deny" }>;
 
-type Judging = Pick<Policy, "network" | "approval" | "origins">;
+export type Judging = Pick<Policy, "network" | "approval" | "origins">;
 
 /**
  * The loosest treatment that is not denied: a rule with `protocol: tcp` lets bytes pass unseen, one for single requests
@@ -75,8 +75,9 @@ function decideOne(policy: Judging, probe: HostProbe): Decision {
 }
 
 /** The exact words a person could add. A deny rule must go first: nothing is above it. */
-function lineFor({ host, port }: HostProbe, rule: string): string {
-  const line = port === 443 ? `"${host}"` : `{ host: ${host}, ports: [${port}] }`;
+function lineFor({ host, port, isPrivate }: HostProbe, rule: string): string {
+  const keys = [`host: ${host}`, port === 443 ? [] : `ports: [${port}]`, isPrivate ? "private: true" : []].flat();
+  const line = keys.length === 1 ? `"${host}"` : `{ ${keys.join(", ")} }`;
   if (rule.includes("/network.deny[")) return `take the rule ${rule} out, and add ${line} to \`network.allow\``;
   return `add ${line} to \`network.allow\``;
 }

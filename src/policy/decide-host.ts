@@ -23,12 +23,20 @@ type Judgement = { allows: boolean; asks: boolean; rule: string };
 function judge({ allow, ask, deny }: HostOpinion, probe: HostProbe): Judgement {
   const denied = deny?.items.find(({ value }) => deniesHost(value, probe))?.rule;
   if (denied) return { allows: false, asks: false, rule: denied };
+  // A host that a person names for this run is not asked for, also where their file asks.
+  const named = allow && ruleFor({ ...allow, items: allow.items.filter(isFlag) }, probe);
+  if (named) return { allows: true, asks: true, rule: named };
   const asked = ruleFor(ask, probe);
   if (asked) return { allows: false, asks: true, rule: asked };
   const allowed = ruleFor(allow, probe);
   if (allowed) return { allows: true, asks: true, rule: allowed };
   if (allow) return { allows: false, asks: false, rule: allow.rule };
   return { allows: true, asks: !ask, rule: ask?.rule ?? deny?.rule ?? NOBODY.rule };
+}
+
+/** Whether a rule is a person's word on the command line. */
+export function isFlag({ rule }: { rule: string }): boolean {
+  return rule.startsWith("flag/");
 }
 
 function ruleFor(list: RuledList<HostRule> | undefined, probe: HostProbe): string | undefined {

@@ -1,9 +1,11 @@
 import { isWithin } from "../core/path-rules.ts";
-import { type Bounds, rank } from "./bounds.ts";
+import { type Bounds, type HostOpinion, rank } from "./bounds.ts";
 import { decisionOf } from "./decide.ts";
 import { commandRulesOf, decideCommand } from "./decide-command.ts";
-import { covers, type HostRule } from "./hosts.ts";
-import { CHOICE_NAMES, type HostListName, type Layer, LIST_NAMES, LISTS, NUMBERS, type Ruled } from "./layer.ts";
+import { isFlag } from "./decide-host.ts";
+import { hostText } from "./host-text.ts";
+import { covers, deniesAll, type HostRule } from "./hosts.ts";
+import { CHOICE_NAMES, type Layer, LIST_NAMES, LISTS, NUMBERS, type Ruled } from "./layer.ts";
 import type { ApprovalSetting } from "./policy.ts";
 
 /** A request that was not granted: what and by which rule, and the rule that stands against it. */
@@ -72,29 +74,48 @@ function has(items: readonly Ruled<string>[], value: string): boolean {
 }
 
 function hosts(asking: Layer, ceiling: Bounds): Dropped[] {
+  const net = ceiling.choices["approval.net"];
   return (["allow", "ask"] as const).flatMap((name) =>
-    (asking.hosts[name]?.items ?? []).flatMap(({ value, rule }) => {
-      const against = ceiling.hosts.flatMap((opinion) => ruleAgainst(opinion, name, value))[0];
-      return against === undefined
-        ? []
-        : [{ rule, asked: hostText(value), by: against, kept: "no connection without it" }];
+    (asking.hosts[name]?.items ?? []).flatMap((item) => {
+      const against =
+        net?.value === "deny"
+          ? [{ by: net.rule, kept: NO_CONNECTION }]
+          : ceiling.hosts.flatMap((opinion) => rulesAgainst(opinion, name, item));
+      return against.slice(0, 1).map((found) => ({ rule: item.rule, asked: hostText(item.value), ...found }));
     }),
   );
 }
 
+type Against = Pick<Dropped, "by" | "kept">;
+
+const NO_CONNECTION = "no connection without it";
+
 /** The rule of an opinion that does not let all of `asked` happen as it is asked for. */
-function ruleAgainst(opinion: Bounds["hosts"][number], name: HostListName, asked: HostRule): string[] {
-  const isCovered = (list: HostListName): boolean =>
-    opinion[list]?.items.some(({ value }) => covers(value, asked)) ?? false;
-  const denied = opinion.deny?.items.find(({ value }) => covers(value, asked));
-  if (denied) return [denied.rule];
-  if (name === "ask" && isCovered("ask")) return [];
-  if (opinion.allow) return isCovered("allow") ? [] : [opinion.allow.rule];
-  return name === "ask" && opinion.ask ? [opinion.ask.rule] : [];
+function rulesAgainst(opinion: HostOpinion, name: "allow" | "ask", asked: Ruled<HostRule>): Against[] {
+  const denied = opinion.deny?.items.find(({ value }) => deniesAll(value, asked.value));
+  if (denied) return [{ by: denied.rule, kept: NO_CONNECTION }];
+  const questions = granting(opinion, "ask", asked.value);
+  const isOwnFlag = isFlag(asked) && opinion.allow?.items.some(({ rule }) => rule === asked.rule);
+  if (name === "allow" && questions && !isOwnFlag) return [{ by: questions.rule, kept: "a question" }];
+  const granted = (name === "ask" ? questions : undefined) ?? granting(opinion, "allow", asked.value);
+  if (granted) return privateAgainst(granted, asked);
+  const list = opinion.allow ?? (name === "ask" ? opinion.ask : undefined);
+  return list ? [{ by: list.rule, kept: NO_CONNECTION }] : [];
 }
 
-export function hostText({ host, ports }: HostRule): string {
-  return ports === "all" || (ports.length === 1 && ports[0] === 443) ? host : `${host}:${ports.join(",")}`;
+/** The rule that grants all of `asked`; if none does, one that grants it at public addresses. */
+function granting(opinion: HostOpinion, name: "allow" | "ask", asked: HostRule): Ruled<HostRule> | undefined {
+  const items = opinion[name]?.items ?? [];
+  const atPublic = { ...asked, private: false };
+  return items.find(({ value }) => covers(value, asked)) ?? items.find(({ value }) => covers(value, atPublic));
+}
+
+/** Which addresses a package manager's host has is its configuration's business. */
+function privateAgainst(granted: Ruled<HostRule>, { value, rule }: Ruled<HostRule>): Against[] {
+  if (!value.private || granted.value.private || value.registry !== undefined) return [];
+  // The words of a project that is trusted: its own rule, without this.
+  const by = granted.rule === rule ? "built-in/network.private" : granted.rule;
+  return [{ by, kept: "public addresses only" }];
 }
 
 function dropped({ value, rule }: Ruled<string | number>, by: string, kept: string): Dropped {

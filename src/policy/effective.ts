@@ -1,10 +1,11 @@
 import { type Bounds, boundsOf, meet, UNBOUND } from "./bounds.ts";
 import { BUILT_IN_LAYER } from "./built-in.ts";
 import { type Dropped, droppedFrom } from "./dropped.ts";
+import type { HostRule } from "./hosts.ts";
 import { chooseImage } from "./image-choice.ts";
-import { type Layer, NO_OPINION, type Ruled } from "./layer.ts";
+import { type Layer, NO_OPINION, type Ruled, type RuledList } from "./layer.ts";
 import { chooseRuntime } from "./runtime-choice.ts";
-import { over } from "./stack.ts";
+import { over, withFlags } from "./stack.ts";
 
 /** Everybody who has a say. What is absent says nothing. */
 export type Layers = {
@@ -29,9 +30,8 @@ export type Effective = {
 
 /** `organisation ⊓ (built-in ← user ← trusted project ← flags) ⊓ project`: pure. */
 export function effectivePolicy(layers: Layers): Effective {
-  const { organisation = NO_OPINION, user = NO_OPINION, project = NO_OPINION, flags = NO_OPINION } = layers;
-  const trusted = layers.isProjectTrusted ? withoutSandbox(project) : NO_OPINION;
-  const person = [user, trusted, flags].reduce(over, BUILT_IN_LAYER);
+  const { organisation = NO_OPINION, project = NO_OPINION, flags = NO_OPINION } = layers;
+  const person = wordsOfPerson(layers);
   const ceiling = meet(boundsOf(organisation), boundsOf(person));
   const bounds = [organisation, person, project].map(boundsOf).reduce(meet, UNBOUND);
   const { image, dropped } = chooseImage({ organisation, person, project });
@@ -42,6 +42,7 @@ export function effectivePolicy(layers: Layers): Effective {
     runtime: runtime.chosen,
     dropped: [
       ...droppedFrom(person, boundsOf(organisation)),
+      ...droppedFrom({ ...NO_OPINION, hosts: flags.hosts }, meet(boundsOf(person), boundsOf(project))),
       ...droppedFrom(project, ceiling),
       ...dropped,
       ...runtime.dropped,
@@ -49,9 +50,25 @@ export function effectivePolicy(layers: Layers): Effective {
   };
 }
 
-/** How a container is made is for users and organisations: trust in a project's file does not reach so far. */
-function withoutSandbox(layer: Layer): Layer {
+/** `built-in ← user ← trusted project ← flags`. */
+export function wordsOfPerson({ user, project, isProjectTrusted, flags }: Layers): Layer {
+  const trusted = isProjectTrusted && project ? withoutReach(project) : NO_OPINION;
+  return withFlags([user ?? NO_OPINION, trusted].reduce(over, BUILT_IN_LAYER), flags ?? NO_OPINION);
+}
+
+/**
+ * How a container is made, what of this machine and what of the networks around it can be reached is for users and
+ * organisations: trust in a project's file does not reach so far.
+ */
+function withoutReach(layer: Layer): Layer {
   const { "sandbox.ptrace": _ptrace, ...choices } = layer.choices;
   const { "sandbox.runtime": _runtime, ...picks } = layer.picks;
-  return { ...layer, choices, picks };
+  const { "network.forward": _forward, ...lists } = layer.lists;
+  const { allow, ask, ...rest } = layer.hosts;
+  const hosts = { ...rest, ...(allow && { allow: publicOnly(allow) }), ...(ask && { ask: publicOnly(ask) }) };
+  return { ...layer, choices, picks, lists, hosts };
+}
+
+function publicOnly({ rule, items }: RuledList<HostRule>): RuledList<HostRule> {
+  return { rule, items: items.map((item) => ({ ...item, value: { ...item.value, private: false } })) };
 }

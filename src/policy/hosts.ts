@@ -1,9 +1,8 @@
-import { domainToASCII } from "node:url";
 import { PathMatcher } from "../core/path-rules.ts";
 
 /** A rule for hosts in its one canonical form. */
 export type HostRule = {
-  /** A name, `*.name` for every name below it, or `registry:npm`. */
+  /** A name, `*.name` for every name below it, or `registry:npm` until npm has been asked for its hosts. */
   host: string;
   ports: readonly number[] | "all";
   /** `tcp` lets any bytes pass. */
@@ -16,7 +15,14 @@ export type HostRule = {
   methods: readonly string[] | "all";
   /** Patterns of request paths: `*` within a segment, `**` over any number of them. */
   paths: readonly string[] | "all";
+  /** The package manager whose configuration names the host; omitted, a person does. */
+  registry?: string;
 };
+
+/** The package manager that has still to be asked which hosts a rule means; until then it matches none. */
+export function unaskedRegistry({ host }: HostRule): string | undefined {
+  return host.startsWith("registry:") ? host.slice("registry:".length) : undefined;
+}
 
 /** What is judged: a connection, or one request on it. */
 export type HostProbe = {
@@ -30,63 +36,6 @@ export type HostProbe = {
   /** Omitted while only the connection is judged. `path` without the query. */
   request?: { method: string; path: string };
 };
-
-/** Why `text` is no host pattern, in words that say what is expected; undefined when it is one. */
-export function hostProblem(text: string): string | undefined {
-  if (text === "*") return "is every host; name a domain, such as `*.example.com`";
-  if (text.includes("://")) return "is a URL; expected a host name alone, such as `example.com`";
-  if (text.includes("/")) {
-    return /^[\d.:a-f]+\/\d+$/i.test(text) ? ADDRESS : "has a path; expected a host name alone, such as `example.com`";
-  }
-  if (isAddress(text)) return ADDRESS;
-  if (text.includes(":")) return portProblem(text);
-  const name = text.startsWith("*.") ? text.slice(2) : text;
-  if (name.includes("*")) return "has a `*` inside; only `*.` at the beginning is a wildcard";
-  if (!isName(name)) return "is no host name";
-  if (name !== text && !name.includes("."))
-    return `is every site below \`.${name}\`; name a domain, such as \`*.example.com\``;
-  return undefined;
-}
-
-const ADDRESS =
-  "is an address; hosts are names: use `forward` for a service of this machine, or a name with `private: true`";
-
-function portProblem(text: string): string {
-  const port = text.slice(text.lastIndexOf(":") + 1);
-  const isPort = /^\d+$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535;
-  if (!isPort)
-    return "has a port that is none; expected a name, and ports from 1 to 65535 as `{ host: x, ports: [8443] }`";
-  return `has a port; write \`{ host: ${text.slice(0, text.lastIndexOf(":"))}, ports: [${port}] }\``;
-}
-
-/** Every form a resolver takes for an address: dotted, short, decimal, octal, hex, IPv6. */
-function isAddress(text: string): boolean {
-  if (/^\[?[\da-f]*:[\da-f]*:[\da-f:.]*(%.*)?\]?$/i.test(text)) return true;
-  const last = text.replace(/\.$/, "").split(".").at(-1) ?? "";
-  return /^(\d+|0x[\da-f]*)$/i.test(last);
-}
-
-function isName(name: string): boolean {
-  const ascii = domainToASCII(name.replace(/\.$/, ""));
-  return ascii.length <= 253 && /^(?!-)[a-z\d_-]{1,63}(?<!-)(\.(?!-)[a-z\d_-]{1,63}(?<!-))*$/.test(ascii);
-}
-
-/** Lower case, A-labels, no dot at the end: the form names are compared in. */
-export function normalHost(text: string): string {
-  const wild = text.startsWith("*.");
-  const name = domainToASCII((wild ? text.slice(2) : text).replace(/\.$/, "")).toLowerCase();
-  return wild ? `*.${name}` : name;
-}
-
-/** The words of what speaks against a wildcard: every name below a public suffix, or below one that strangers share. */
-export async function suffixOf(pattern: string): Promise<"public" | "shared" | undefined> {
-  if (!pattern.startsWith("*.")) return undefined;
-  const { parse } = await import("./suffixes.ts");
-  const { hostname, publicSuffix, isIcann, isPrivate } = parse(pattern.slice(2), { allowPrivateDomains: true });
-  if (hostname === null || publicSuffix !== hostname) return undefined;
-  if (isIcann) return "public";
-  return isPrivate ? "shared" : undefined;
-}
 
 /** Whether a rule that denies speaks of a connection: by name and port alone. */
 export function deniesHost(rule: HostRule, { host, port }: HostProbe): boolean {
@@ -110,8 +59,36 @@ export function matchesNameOf(pattern: string, host: string): boolean {
 }
 
 /** Whether a rule speaks of single requests, which must be seen then. */
-function seesRequests({ inspect, methods, paths }: HostRule): boolean {
+export function seesRequests({ inspect, methods, paths }: HostRule): boolean {
   return inspect || methods !== "all" || paths !== "all";
+}
+
+/** Connections and requests of every kind that a rule matches, for what has to hold for all of them. */
+export function cornersOf(rule: HostRule): HostProbe[] {
+  const { host, protocol, methods, paths } = rule;
+  const anyMethod = methods === "all" ? [OTHER] : methods;
+  const anyPath = paths === "all" ? [`/${OTHER}`] : paths.map((pattern) => pattern.replaceAll(/\*+/g, OTHER));
+  const requests = anyMethod.flatMap((method) => anyPath.map((path) => ({ method, path })));
+  const ways: Pick<HostProbe, "tls" | "request">[] =
+    protocol === "auto"
+      ? [...requests.map((request) => ({ request })), ...tlsWays(rule, requests)]
+      : [{ tls: "sealed" }];
+  return (rule.ports === "all" ? [443] : rule.ports).flatMap((port) =>
+    ways.map((way) => ({ host, port, protocol, isPrivate: rule.private, ...way })),
+  );
+}
+
+/** What only a rule for every method, or every path, matches. */
+const OTHER = "OTHER";
+
+function tlsWays(rule: HostRule, requests: NonNullable<HostProbe["request"]>[]): Pick<HostProbe, "tls" | "request">[] {
+  if (!seesRequests(rule)) return [{ tls: "sealed" }];
+  return rule.inspect ? requests.map((request) => ({ tls: "opened", request })) : [];
+}
+
+/** Whether everything that `inner` matches is denied by `deny`. */
+export function deniesAll(deny: HostRule, inner: HostRule): boolean {
+  return matchesNameOf(deny.host, inner.host) && includes(deny.ports, inner.ports);
 }
 
 /** Whether everything that `inner` matches is matched by `outer`. */

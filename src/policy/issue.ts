@@ -65,6 +65,9 @@ function unknownKey(key: string, path: Path): string {
   const allowed = keysAt(path);
   const close = nearest(key, allowed) ?? (path.length === 0 ? elsewhere(key) : undefined);
   const inside = path.length === 0 ? "of a policy" : `of \`${pathText(path)}\``;
+  if (path[0] === "network" && path[1] === "deny" && HOST_KEYS.includes(key)) {
+    return `\`${key}\` is no key ${inside}: a denied host is denied whole; expected \`host\`, \`ports\``;
+  }
   const hint = close ? `; did you mean \`${close}\`?` : `; expected ${allowed.map((name) => `\`${name}\``).join(", ")}`;
   return `\`${visibleLine(clip(key, 60))}\` is no key ${inside}${hint}`;
 }
@@ -82,11 +85,14 @@ function elsewhere(key: string): string | undefined {
   return found && `${found.section}.${found.name}`;
 }
 
+const HOST_KEYS = ["host", "ports", "protocol", "private", "inspect", "methods", "paths"];
+
 /** The keys that mean something in the map at `path`. */
 function keysAt([section, leaf]: Path): string[] {
   if (section === undefined) return Object.keys(policySchema.shape);
   if (section === "network" && leaf === "forward") return ["listen", "to"];
-  if (section === "network" && leaf !== undefined) return ["host", "ports", "protocol", "private", "registry"];
+  if (section === "network" && leaf === "deny") return ["host", "ports", "registry"];
+  if (section === "network" && leaf !== undefined) return [...HOST_KEYS, "registry"];
   if (section === "commands") return ["match", "decision"];
   return Object.keys(SECTIONS[String(section)] ?? {});
 }

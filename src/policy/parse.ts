@@ -1,7 +1,7 @@
 import { GloveboxError } from "../core/errors.ts";
 import { contradictionsIn } from "./contradictions.ts";
 import { type PlacedValue, parsePlaced } from "./document.ts";
-import { suffixOf } from "./hosts.ts";
+import { suffixOf } from "./host-pattern.ts";
 import { describeIssue } from "./issue.ts";
 import type { Layer, LayerName } from "./layer.ts";
 import { layerOf } from "./read-layer.ts";

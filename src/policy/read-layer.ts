@@ -1,5 +1,6 @@
 import { normalPrefix } from "./command-prefix.ts";
-import { type HostRule, normalHost } from "./hosts.ts";
+import { hostPattern } from "./host-pattern.ts";
+import type { HostRule } from "./hosts.ts";
 import {
   CHOICE_NAMES,
   type HostListName,
@@ -122,26 +123,43 @@ function hostsOf({ network }: PolicyFile, name: LayerName): Layer["hosts"] {
   );
 }
 
-type HostItem = NonNullable<NonNullable<NonNullable<PolicyFile["network"]>["allow"]>>[number];
+type Network = NonNullable<PolicyFile["network"]>;
+type HostItem = NonNullable<Network["allow"] | Network["deny"]>[number];
 
 function hostRule(item: HostItem, list: HostListName): HostRule {
-  const isDeny = list === "deny";
-  const plain: Omit<HostRule, "host"> = {
-    ports: isDeny ? "all" : [443],
-    protocol: isDeny ? "tcp" : "auto",
-    private: false,
-    inspect: false,
-    methods: "all",
-    paths: "all",
-  };
-  if (typeof item === "string") return { host: normalHost(item), ...plain };
-  if ("registry" in item) return { host: `registry:${item.registry}`, ...plain };
-  const { host, ports, protocol } = item;
+  const said = list === "deny" ? DENIED : ADMITTED;
+  if (typeof item === "string") return { host: patternOf(item), ...said };
+  if ("registry" in item) return { host: `registry:${item.registry}`, ...said };
+  const rule = { host: patternOf(item.host), ...said, ports: item.ports ?? said.ports };
+  if (!("protocol" in item || "private" in item || "inspect" in item || "methods" in item || "paths" in item))
+    return rule;
   return {
-    ...plain,
-    host: normalHost(host),
-    ports: ports ?? plain.ports,
-    protocol: isDeny ? "tcp" : (protocol ?? "auto"),
-    private: item.private ?? false,
+    ...rule,
+    protocol: item.protocol ?? said.protocol,
+    private: item.private ?? said.private,
+    inspect: item.inspect ?? said.inspect,
+    methods: item.methods ?? said.methods,
+    paths: item.paths ?? said.paths,
   };
+}
+
+type Said = Omit<HostRule, "host" | "registry">;
+
+/** What a bare name in `allow` and `ask` means. */
+export const ADMITTED: Said = {
+  ports: [443],
+  protocol: "auto",
+  private: false,
+  inspect: false,
+  methods: "all",
+  paths: "all",
+};
+
+const DENIED: Said = { ...ADMITTED, ports: "all", protocol: "tcp" };
+
+/** @throws Error for what the schema has not let through: a fault of ours, never a name nobody wrote. */
+function patternOf(text: string): string {
+  const found = hostPattern(text);
+  if ("problem" in found) throw new Error(`\`${text}\` ${found.problem}`);
+  return found.pattern;
 }

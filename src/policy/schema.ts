@@ -1,9 +1,10 @@
 import * as z from "zod";
 import { isGlob } from "../core/path-rules.ts";
 import { prefixProblem } from "./command-prefix.ts";
-import { hostProblem } from "./hosts.ts";
+import { hostPattern } from "./host-pattern.ts";
 import { normalPath, pathProblem } from "./paths.ts";
 import { unprotectProblem } from "./protected.ts";
+import { methodProblem, requestPathProblem } from "./request-rules.ts";
 import { parseSize, sizeText } from "./size.ts";
 
 // A schema made into code at its first use costs more than it saves where each is used a few times.
@@ -39,18 +40,51 @@ const exactPaths = list(
 );
 const entries = list(text((value) => pathProblem(value) ?? unprotectProblem(normalPath(value))));
 const port = z.int().min(1).max(65_535);
-const hostName = text(hostProblem);
+const ports = z.array(port).min(1).max(100).optional();
+const hostName = text((value) => {
+  const found = hostPattern(value);
+  return "problem" in found ? found.problem : undefined;
+});
+const registry = z.strictObject({ registry: z.enum(["npm", "pip", "cargo", "go", "apt"]) });
 
-const host = z.union([
-  hostName,
-  z.strictObject({
+const admittedHost = z
+  .strictObject({
     host: hostName,
-    ports: z.array(port).min(1).max(100).optional(),
+    ports,
     protocol: z.enum(["auto", "tcp", "ssh"]).optional(),
     private: z.boolean().optional(),
-  }),
-  z.strictObject({ registry: z.enum(["npm", "pip", "cargo", "go", "apt"]) }),
-]);
+    inspect: z.boolean().optional(),
+    methods: z.array(text(methodProblem)).min(1).max(50).optional(),
+    paths: z.array(text(requestPathProblem)).min(1).max(100).optional(),
+  })
+  .superRefine((rule, context) => {
+    const conflict = hostConflict(rule);
+    if (conflict) context.addIssue({ code: "custom", message: conflict.problem, path: [conflict.key] });
+  });
+
+/** Keys of a rule that cannot hold together: what they say of requests would be seen by nobody. */
+function hostConflict(rule: {
+  ports?: number[] | undefined;
+  protocol?: string | undefined;
+  inspect?: boolean | undefined;
+  methods?: string[] | undefined;
+  paths?: string[] | undefined;
+}): { key: string; problem: string } | undefined {
+  const { protocol = "auto", inspect = false } = rule;
+  const limit = (["methods", "paths"] as const).find((key) => rule[key] !== undefined);
+  const key = inspect ? "inspect" : limit;
+  if (protocol !== "auto" && key) {
+    return { key, problem: `sees requests, and \`protocol: ${protocol}\` has none; take one of them out` };
+  }
+  if (limit && !inspect && (rule.ports ?? [443]).includes(443)) {
+    const problem = "cannot be seen inside TLS on port 443; add `inspect: true`, or `ports: [80]` for plain HTTP alone";
+    return { key: limit, problem };
+  }
+  return undefined;
+}
+
+const admittedHosts = list(z.union([hostName, admittedHost, registry]));
+const deniedHosts = list(z.union([hostName, z.strictObject({ host: hostName, ports }), registry]));
 
 const address = text((value) => {
   const number = Number(/^(?:[\w.-]+|\[[\da-f:]+\]):(\d{1,5})$/i.exec(value)?.[1]);
@@ -82,18 +116,20 @@ const workspace = z.strictObject({
 });
 
 const network = z.strictObject({
-  allow: list(host).describe("hosts that can be reached, port 443 unless `ports` says more"),
-  ask: list(host).describe("hosts that a person may admit while it runs"),
-  deny: list(host).describe("hosts that are never reached, on any port unless `ports` says which"),
-  forward: list(z.strictObject({ listen: port, to: address })).describe("services of this machine, by a port inside"),
-  upload_limit: size(1).optional().describe("sent to one host in a session, at most"),
+  allow: admittedHosts.describe("hosts that can be reached, port 443 unless `ports` says which"),
+  ask: admittedHosts.describe("hosts that a person may admit while it runs"),
+  deny: deniedHosts.describe("hosts that are never reached, on any port unless `ports` says which"),
+  forward: list(z.strictObject({ listen: port, to: address })).describe(
+    "services of this machine, by a port inside; for users and organisations only",
+  ),
+  upload_limit: size(1).optional().describe("sent to one host in a session, at most; more ends the connection"),
 });
 
 const approval = z.strictObject({
   read: setting.describe("tools that read files"),
   write: setting.describe("tools that change files"),
   exec: setting.describe("commands"),
-  net: setting.describe("tools that use the network"),
+  net: setting.describe("connections out, each one; the stricter of this and `network`"),
 });
 
 const limits = z.strictObject({

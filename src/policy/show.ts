@@ -1,8 +1,8 @@
 import type { Json } from "../core/json.ts";
 import type { Bounds } from "./bounds.ts";
 import { decideHost } from "./decide-host.ts";
-import { hostText } from "./dropped.ts";
-import type { HostRule } from "./hosts.ts";
+import { hostText, placeText } from "./host-text.ts";
+import { cornersOf, type HostRule } from "./hosts.ts";
 import { CHOICE_NAMES, type HostListName, LIST_NAMES, LISTS, type ListName, NUMBERS, type Ruled } from "./layer.ts";
 import type { Picked } from "./policy.ts";
 import { protectionsOf } from "./protections.ts";
@@ -59,20 +59,13 @@ function commandItems(lists: Bounds["lists"]): Ruled<string>[] {
   ];
 }
 
-/** The hosts somebody lists and everybody lets stand so. */
+/** The hosts somebody lists and everybody lets stand so, in all that the rule says of them. */
 function hostItems(hosts: Bounds["hosts"], name: HostListName): Ruled<string>[] {
   const items = hosts.flatMap((opinion) => opinion[name]?.items ?? []);
+  if (name === "deny") return items.map(({ value, rule }) => ({ value: placeText(value), rule }));
   const holds = ({ value }: Ruled<HostRule>): boolean =>
-    name === "deny" || portsOf(value).every((port) => decideHost(hosts, probe(value, port)).type === name);
+    cornersOf(value).every((probe) => decideHost(hosts, probe).type === name);
   return items.filter(holds).map(({ value, rule }) => ({ value: hostText(value), rule }));
-}
-
-function portsOf({ ports }: HostRule): readonly number[] {
-  return ports === "all" ? [443] : ports;
-}
-
-function probe({ host, protocol }: HostRule, port: number) {
-  return { host, port, protocol };
 }
 
 function plain(value: string): Json {

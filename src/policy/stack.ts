@@ -17,6 +17,14 @@ export function over(below: Layer, above: Layer): Layer {
   };
 }
 
+/** What a person says on the command line, over their files: hosts are added to those, all else replaces. */
+export function withFlags(below: Layer, flags: Layer): Layer {
+  const { allow: added, ...hosts } = flags.hosts;
+  const words = over(below, { ...flags, hosts });
+  const allow = joined(added, words.hosts.allow);
+  return allow ? { ...words, hosts: { ...words.hosts, allow } } : words;
+}
+
 function joined<T>(below: RuledList<T> | undefined, above: RuledList<T> | undefined): RuledList<T> | undefined {
   if (!below || !above) return below ?? above;
   return { rule: above.rule, items: [...below.items, ...above.items] };

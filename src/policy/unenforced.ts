@@ -1,4 +1,4 @@
-import type { ChoiceName, Layer, ListName, NumberName } from "./layer.ts";
+import type { ChoiceName, Layer, NumberName } from "./layer.ts";
 
 /** A rule that nothing enforces yet: a run with it would promise what it does not keep. */
 export type Unenforced = { key: string; rule: string };
@@ -9,36 +9,22 @@ const CHOICES: Partial<Record<ChoiceName, readonly string[]>> = {
   "workspace.git": ["private"],
   "workspace.cache": ["true"],
 };
-const NUMBERS: readonly NumberName[] = [
-  "network.upload_limit",
-  "limits.output",
-  "limits.tokens",
-  "limits.usd",
-  "limits.same_error",
-];
-const LISTS: readonly ListName[] = ["network.forward"];
-const HOSTS = ["allow", "ask", "deny"] as const;
+const NUMBERS: readonly NumberName[] = ["limits.output", "limits.tokens", "limits.usd", "limits.same_error"];
 
 /** Every key with something that is not enforced yet, as `key` or `key: value`; shrinks as they are built. */
 export const UNENFORCED_KEYS: readonly string[] = [
   ...Object.entries(CHOICES).flatMap(([key, values]) => values.map((value) => `${key}: ${value}`)),
   ...NUMBERS,
-  ...LISTS,
-  ...HOSTS.map((name) => `network.${name}`),
 ];
 
-/** The rules of a layer that nothing enforces yet. An empty list asks for nothing. */
-export function unenforcedIn({ choices, numbers, lists, hosts }: Layer): Unenforced[] {
-  const firstOf = (list: { items: readonly { rule: string }[] } | undefined): string | undefined =>
-    list?.items[0]?.rule;
+/** The rules of a layer that nothing enforces yet. */
+export function unenforcedIn({ choices, numbers }: Layer): Unenforced[] {
   const found: { key: string; rule: string | undefined }[] = [
     ...Object.entries(CHOICES).flatMap(([key, values]) => {
       const choice = choices[key as ChoiceName];
       return choice && values.includes(choice.value) ? [{ key: `${key}: ${choice.value}`, rule: choice.rule }] : [];
     }),
     ...NUMBERS.map((key) => ({ key, rule: numbers[key]?.rule })),
-    ...LISTS.map((key) => ({ key, rule: firstOf(lists[key]) })),
-    ...HOSTS.map((name) => ({ key: `network.${name}`, rule: firstOf(hosts[name]) })),
   ];
   return found.flatMap(({ key, rule }) => (rule === undefined ? [] : [{ key, rule }]));
 }

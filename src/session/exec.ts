@@ -20,6 +20,8 @@ export type ExecSettings = {
   workspace: string;
   /** As of a run. */
   policy?: string | undefined;
+  /** As of a run. */
+  allowHosts?: readonly string[] | undefined;
   image: string | undefined;
   /** Build a missing image of ours. */
   build: boolean;

@@ -3,15 +3,14 @@ import type { EffectKind } from "../core/effects.ts";
 import { GloveboxError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
 import { decide, decideEffect } from "../policy/decide.ts";
-import { decideHost } from "../policy/decide-host.ts";
 import { decidePath } from "../policy/decide-path.ts";
-import { hostProblem, normalHost } from "../policy/hosts.ts";
 import { normalPath } from "../policy/paths.ts";
 import { contractOf, isToolName, TOOL_NAMES } from "../tools/catalogue.ts";
+import { explainHost, type HostExplanation } from "./explain-host.ts";
 import type { LoadedPolicy } from "./policy.ts";
 
-/** A decision of a policy and the rule that made it. */
-export type Explanation = { decision: string; rule: string };
+/** A decision of a policy and the rule that made it; of a host also how a connection is treated. */
+export type Explanation = { decision: string; rule: string } | HostExplanation;
 
 export const EXPLAINED = ["path", "host", "command", "tool", "effect"] as const;
 export type ExplainedKind = (typeof EXPLAINED)[number];
@@ -22,7 +21,7 @@ export function explain(kind: ExplainedKind, value: string, loaded: LoadedPolicy
     case "path":
       return explainPath(value, loaded, root);
     case "host":
-      return explainHost(value, loaded);
+      return explainHost(value, loaded.policy);
     case "command":
       return explainCommand(value, loaded);
     case "tool":
@@ -40,15 +39,6 @@ function explainPath(value: string, { bounds }: LoadedPolicy, root: string): Exp
   const path = relative(root, resolve(root, value));
   if (path === ".." || path.startsWith("../")) return { decision: "not mounted", rule: "built-in/container.root" };
   const { type, rule } = decidePath(bounds, normalPath(path));
-  return { decision: type, rule };
-}
-
-function explainHost(value: string, { bounds }: LoadedPolicy): Explanation {
-  const [, name = value, digits] = /^([^:]*):(\d{1,5})$/.exec(value) ?? [];
-  const problem = name.startsWith("*") ? "is a pattern; expected one host" : hostProblem(name);
-  if (problem !== undefined) throw new GloveboxError("USAGE", `\`${value}\` ${problem}`);
-  const probe = { host: normalHost(name), port: Number(digits ?? 443), protocol: "auto" as const };
-  const { type, rule } = decideHost(bounds.hosts, probe);
   return { decision: type, rule };
 }
 

@@ -4,6 +4,7 @@ import { GloveboxError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
 import { type Dropped, droppedWords } from "../policy/dropped.ts";
 import { type Effective, effectivePolicy } from "../policy/effective.ts";
+import { unaskedRegistry } from "../policy/hosts.ts";
 import { type Layer, type LayerName, NO_OPINION } from "../policy/layer.ts";
 import type { ParsedPolicy } from "../policy/parse.ts";
 import { type Policy, policyOf } from "../policy/policy.ts";
@@ -21,6 +22,8 @@ export type PolicyRequest = {
   image?: string | undefined;
   maxTurns?: number | undefined;
   maxSeconds?: number | undefined;
+  /** `HOST[:PORT]` each: added to the hosts the person allows. */
+  allowHosts?: readonly string[] | undefined;
 };
 
 export type PolicySource = { layer: LayerName; file: string; sha256: string; trusted: boolean };
@@ -39,7 +42,7 @@ export type LoadedPolicy = {
 /**
  * The policy in force for a workspace, from all who have a say; each file is read once, before anything starts.
  * @throws GloveboxError `CONFIG_INVALID` for a file that is no policy, for a rule that nothing enforces yet, and for
- * what is dropped where that is to be an error.
+ * what is dropped where that is to be an error; `USAGE` for what is no host to allow.
  */
 export async function loadPolicy(
   root: string,
@@ -57,15 +60,25 @@ export async function loadPolicy(
     parsed(project, "project"),
   ]);
   const isProjectTrusted = project !== undefined && (await isTrustedFile(project, surroundings));
+  const flags = await flagLayer(request);
+  const opinions = await withRegistries(
+    files.map((file) => file?.opinions),
+    { root, surroundings },
+  );
   const effective = effectivePolicy({
-    organisation: files[0]?.opinions,
-    user: files[1]?.opinions,
-    project: files[2]?.opinions,
+    organisation: opinions.layers[0],
+    user: opinions.layers[1],
+    project: opinions.layers[2],
     isProjectTrusted,
-    flags: flagLayer(request),
+    flags: flags.layer,
   });
   const sources = files.flatMap((file) => (file ? [sourceOf(file, isProjectTrusted)] : []));
-  const warnings = [...files.flatMap((file) => file?.warnings ?? []), ...(await outerPolicies(root))];
+  const warnings = [
+    ...files.flatMap((file) => file?.warnings ?? []),
+    ...flags.warnings,
+    ...opinions.warnings,
+    ...(await outerPolicies(root)),
+  ];
   const policy = concluded(effective, { sources, dropped: effective.dropped, warnings }, request, surroundings);
   const places = files.flatMap(
     (file) => file?.rules.map(({ id, line }) => [id, `${file.file}:${line}`] as const) ?? [],
@@ -154,13 +167,42 @@ function sourceOf({ layer, file, sha256 }: ParsedFile, isProjectTrusted: boolean
   return { layer, file, sha256, trusted: layer !== "project" || isProjectTrusted };
 }
 
-function flagLayer({ image, maxTurns, maxSeconds }: PolicyRequest): Layer {
-  return {
+type Worded<T> = T & { warnings: string[] };
+
+async function flagLayer({
+  image,
+  maxTurns,
+  maxSeconds,
+  allowHosts,
+}: PolicyRequest): Promise<Worded<{ layer: Layer }>> {
+  const { hosts, warnings } = allowHosts?.length
+    ? await (await import("../policy/allow-host.ts")).allowHostLayer(allowHosts)
+    : { hosts: {}, warnings: [] };
+  const layer: Layer = {
     ...NO_OPINION,
+    hosts,
     numbers: {
       ...(maxTurns !== undefined && { "limits.turns": { value: maxTurns, rule: "flag/max-turns" } }),
       ...(maxSeconds !== undefined && { "limits.minutes": { value: maxSeconds, rule: "flag/max-seconds" } }),
     },
     picks: image === undefined ? {} : { image: { value: image, rule: "flag/image" } },
   };
+  return { layer, warnings };
+}
+
+type Layers = readonly (Layer | undefined)[];
+
+function namesRegistry({ hosts: { allow, ask, deny } }: Layer): boolean {
+  return [allow, ask, deny].some((list) => list?.items.some(({ value }) => unaskedRegistry(value) !== undefined));
+}
+
+/** Package managers of this machine are asked before anything is judged, and only those that a rule names. */
+async function withRegistries(
+  layers: Layers,
+  { root, surroundings }: { root: string; surroundings: Surroundings },
+): Promise<Worded<{ layers: Layers }>> {
+  if (!layers.some((layer) => layer && namesRegistry(layer))) return { layers, warnings: [] };
+  const { resolveRegistries } = await import("./registries/registries.ts");
+  const { Programs } = await import("./registries/programs.ts");
+  return resolveRegistries(layers, await Programs.outside(root, surroundings.env, surroundings.userHome));
 }

@@ -25,6 +25,8 @@ export type RunSettings = {
   policy?: string | undefined;
   /** What a policy asks for beyond what binds it is an error; omitted, it is dropped and said. */
   strictPolicy?: boolean | undefined;
+  /** `HOST[:PORT]` each: added to the hosts the person allows, below every ceiling. */
+  allowHosts?: readonly string[] | undefined;
   /** `scripted:FILE`, a model name or `PROVIDER:NAME`; what the environment names when omitted. */
   model: string | undefined;
   /** Who answers when approval is asked for; omitted, nothing is asked that the policy allows. */

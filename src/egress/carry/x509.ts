@@ -1,0 +1,14 @@
+/** What makes certificates, loaded by who needs it: a quarter of a megabyte, and it wants metadata to be there first. */
+import "reflect-metadata";
+
+export {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509CertificateGenerator,
+} from "@peculiar/x509";
