@@ -3,11 +3,14 @@
 
    An argument is one or more calls, with `;` between them, made by a process of its own until one fails. A call is an
    ABI (`own`, `i386`, `x32`), a name or a number, and up to six values: a number, `=text` and `%hex` for the address of
-   text and bytes, `$1` for what the argument's first call gave. A call that the ABI has not is `absent`. After
+   text and bytes, `$1` for what the argument's first call gave. A call that the ABI has not is `absent`. The ABI `net`
+   has what takes several calls: `name TYPE NAME` asks the container's name server and gives an IPv4 address as a number,
+   `connect ADDRESS PORT` a connection to one, `hear FD` how many bytes have come on it. After
    `--from-memory` a copy of this program that is in memory only makes the calls. Not position independent, so that
    addresses fit 32 bits. */
 #define _GNU_SOURCE
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +18,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,6 +63,64 @@ static long own(long number, const long *a) {
   return result < 0 ? -errno : result;
 }
 
+static int open_to(int type, uint32_t address, int port) {
+  struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(address)};
+  struct timeval patience = {.tv_sec = 5};
+  int fd = socket(AF_INET, type, 0);
+  if (fd < 0) return -errno;
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  return connect(fd, (struct sockaddr *)&to, sizeof to) < 0 ? -errno : fd;
+}
+
+static long hear(int fd, void *buffer, size_t size) {
+  ssize_t count = recv(fd, buffer, size, 0);
+  if (count > 0) return count;
+  return count == 0 ? -ENODATA : errno == EAGAIN ? -ETIMEDOUT : -errno;
+}
+
+/* RFC 1035, 4.1. A label is written as long as it is, also where none may be. */
+static size_t question_for(unsigned char *to, int type, const char *name) {
+  static const unsigned char head[12] = {0x67, 0x62, 1, 0, 0, 1};
+  unsigned char *at = (unsigned char *)memcpy(to, head, sizeof head) + sizeof head;
+  for (const char *label = name; *label;) {
+    size_t length = strcspn(label, ".");
+    *at++ = (unsigned char)length;
+    memcpy(at, label, length);
+    at += length;
+    label += length + (label[length] == '.');
+  }
+  memcpy(at, (unsigned char[5]){0, 0, (unsigned char)type, 0, 1}, 5);
+  return at + 5 - to;
+}
+
+/* The first address of an answer whose question takes `from` bytes with its head; owners of records are pointers. */
+static long address_in(const unsigned char *answer, long size, long from) {
+  int code = answer[3] & 15;
+  if (code != 0) return code == 3 ? -ENOENT : -EBADMSG;
+  for (const unsigned char *at = answer + from; at + 16 <= answer + size; at += 12 + at[10] * 256 + at[11])
+    if (at[3] == 1) return (long)at[12] << 24 | at[13] << 16 | at[14] << 8 | at[15];
+  return -ENODATA;
+}
+
+static long look_up(int type, const char *name) {
+  static unsigned char message[4096];
+  if (strlen(name) > 2048) return -E2BIG;
+  size_t asked = question_for(message, type, name);
+  int fd = open_to(SOCK_DGRAM, INADDR_LOOPBACK, 53);
+  if (fd < 0) return fd;
+  if (send(fd, message, asked, 0) < 0) return -errno;
+  long size = hear(fd, message, sizeof message);
+  close(fd);
+  return size < 12 ? (size < 0 ? size : -EBADMSG) : address_in(message, size, (long)asked);
+}
+
+static long net(const char *name, const long *a) {
+  static char heard[4096];
+  if (!strcmp(name, "name")) return look_up((int)a[0], (const char *)a[1]);
+  if (!strcmp(name, "connect")) return open_to(SOCK_STREAM, (uint32_t)a[0], (int)a[1]);
+  return strcmp(name, "hear") ? -EINVAL : hear((int)a[0], heard, sizeof heard);
+}
+
 static long number_of(const char *abi, const char *name) {
   if (*name >= '0' && *name <= '9') return strtol(name, NULL, 0);
   for (const struct call *call = strcmp(abi, "i386") ? OWN : I386; call->name; call++)
@@ -82,8 +145,10 @@ static long make(char *words, const long *results) {
   const char *abi = strtok_r(words, " ", &rest);
   const char *name = abi ? strtok_r(NULL, " ", &rest) : NULL;
   if (!name) return -EINVAL;
-  long number = number_of(abi, name);
+  int is_net = !strcmp(abi, "net");
+  long number = is_net ? 0 : number_of(abi, name);
   for (int i = 0; i < MOST_VALUES && (word = strtok_r(NULL, " ", &rest)); i++) a[i] = value_of(word, results);
+  if (is_net) return net(name, a);
   if (!strcmp(abi, "i386")) return i386(number, a);
   return own(!strcmp(abi, "x32") ? number | X32_BIT : number, a);
 }

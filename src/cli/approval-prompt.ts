@@ -1,4 +1,4 @@
-import type { HostAnswer, HostApprover, HostQuestion } from "../egress/approver.ts";
+import type { HostAnswer, HostApprover, HostQuestion } from "../egress/host-approver.ts";
 import type { Answer, Approver, Question } from "../gate/approver.ts";
 import { answerPrompt, parseAnswer, questionLines } from "./approval-question.ts";
 import { HOST_PROMPT, hostQuestionLines, parseHostAnswer } from "./host-question.ts";

@@ -1,6 +1,6 @@
 import { domainToUnicode } from "node:url";
 import { visibleLine } from "../core/visible.ts";
-import type { HostAnswer, HostQuestion } from "../egress/approver.ts";
+import type { HostAnswer, HostQuestion } from "../egress/host-approver.ts";
 import type { Paint } from "./paint.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
-import type { EgressFact } from "../egress/egress.ts";
+import type { EgressFact } from "../egress/records.ts";
 import { type AttachStreams, attach, type Terminal } from "../sandbox/attach.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
 import type { SandboxEvent, SandboxFacts } from "../sandbox/sandbox.ts";

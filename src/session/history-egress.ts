@@ -71,7 +71,7 @@ export class EgressHistory {
     // The last verdict counts: what was allowed can come to nothing.
     const before = this.#open.get(connection);
     if (before) before.connections--;
-    this.#open.set(connection, row);
+    if (before || event.verdict === "allowed") this.#open.set(connection, row);
   }
 
   #addEnd({ connection, bytes_up, bytes_down, why }: Extract<EventLine, { type: "egress_end" }>): void {

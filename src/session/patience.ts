@@ -1,5 +1,5 @@
 import type { RunClock } from "../agent/limits.ts";
-import type { HostApprover } from "../egress/approver.ts";
+import type { HostApprover } from "../egress/host-approver.ts";
 
 type Run = { clock: Pick<RunClock, "pause" | "resume">; signal: AbortSignal };
 

@@ -1,6 +1,7 @@
 import { uuidv7 } from "../core/ids.ts";
 import { VERSION } from "../core/version.ts";
-import { type Egress, type EgressFact, openEgress } from "../egress/egress.ts";
+import { type Egress, openEgress } from "../egress/egress.ts";
+import type { EgressFact } from "../egress/records.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
 import type { Sandbox, SandboxEvent } from "../sandbox/sandbox.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { GloveboxError } from "../core/errors.ts";
 import type { SessionEvent } from "../core/events.ts";
 import { VERSION } from "../core/version.ts";
-import type { HostApprover } from "../egress/approver.ts";
+import type { HostApprover } from "../egress/host-approver.ts";
 import { ABSENT_APPROVER, type Approver, NO_APPROVER, YES_APPROVER } from "../gate/approver.ts";
 import { chooseModel } from "../model/choose.ts";
 import type { Reaped } from "../sandbox/reaper.ts";

@@ -1,6 +1,6 @@
-import { type HostApprover, NOBODY_TO_ASK } from "../egress/approver.ts";
 import { systemDialler } from "../egress/dialler.ts";
 import type { EgressOptions } from "../egress/egress.ts";
+import { type HostApprover, NOBODY_TO_ASK } from "../egress/host-approver.ts";
 import { upstreamProxyFrom } from "../egress/upstream-proxy.ts";
 import type { Surroundings } from "./surroundings.ts";
 

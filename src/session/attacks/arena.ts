@@ -85,14 +85,18 @@ async function enter(options: ArenaOptions, { scene, policy, root }: Place): Pro
   const { surroundings, signal, open = openPlainSandbox, call = callDirectly, onProgress = () => undefined } = options;
   const { userHome, home } = surroundings;
   const workspace = await openWorkspace(root, { userHome, gloveboxHome: home.root });
-  // A secret of the controller's environment, which must not be found inside.
-  const env = { ...surroundings.env, GLOVEBOX_ATTACK_SECRET: scene.secret };
+  // A secret of the controller's environment, which must not be found inside. No proxy is told of the suite's names.
+  const env = { ...withoutProxies(surroundings.env), GLOVEBOX_ATTACK_SECRET: scene.secret };
   const box = await open(
     { workspace, policy, build: false, onProgress, onReaped: () => undefined, signal },
-    { ...surroundings, env },
+    { ...surroundings, env, dialler: scene.world.dialler },
   );
   const inside = new Inside(box, call, (text) => scene.hear(text));
   // The first result of an image without bash says so, beside what the command printed.
   await inside.shell("true");
   return inside;
+}
+
+function withoutProxies(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !/_proxy$/i.test(name)));
 }

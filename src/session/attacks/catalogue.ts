@@ -1,7 +1,9 @@
 import type { Attack } from "./attack.ts";
+import { CARRIED_ATTACKS } from "./carried.ts";
 import { HIDING_ATTACKS } from "./hiding.ts";
 import { KERNEL_ATTACKS } from "./kernel.ts";
 import { LIFE_ATTACKS } from "./lives.ts";
+import { NAME_ATTACKS } from "./names.ts";
 import { NETWORK_ATTACKS } from "./network.ts";
 import { PATH_ATTACKS } from "./paths.ts";
 import { PROCESS_ATTACKS } from "./processes.ts";
@@ -18,6 +20,8 @@ export const ATTACKS: readonly Attack[] = [
   ...KERNEL_ATTACKS,
   ...RESOURCE_ATTACKS,
   ...NETWORK_ATTACKS,
+  ...NAME_ATTACKS,
+  ...CARRIED_ATTACKS,
   ...RULE_ATTACKS,
   ...LIFE_ATTACKS,
 ].toSorted((a, b) => a.id.localeCompare(b.id, "en"));

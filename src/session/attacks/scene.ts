@@ -8,6 +8,7 @@ import type { Policy } from "../../policy/policy.ts";
 import { furnish } from "../furnish.ts";
 import { digestOf } from "./digest.ts";
 import { Listeners } from "./listeners.ts";
+import { admitting, Outside } from "./outside.ts";
 
 export type Owner = { uid: number; gid: number };
 
@@ -48,21 +49,23 @@ export class Scene implements AsyncDisposable {
   /** Stands in files outside and in the controller's environment; whoever prints it has been there. */
   readonly secret = `canary-${randomBytes(12).toString("hex")}`;
   readonly listeners: Listeners;
+  readonly world: Outside;
   /** What was printed inside since the last look. */
   #heard = "";
 
-  private constructor(folder: string, listeners: Listeners) {
+  private constructor(folder: string, { listeners, world }: { listeners: Listeners; world: Outside }) {
     this.folder = folder;
     this.workspace = join(folder, "workspace");
     this.outside = join(folder, "outside");
     this.listeners = listeners;
+    this.world = world;
   }
 
   /** `owner` gets the workspace, where this process may give it away. */
   static async create(policy: Policy, owner: Owner | undefined): Promise<Scene> {
     const folder = await mkdtemp(join(await realpath(tmpdir()), "glovebox-attack-"));
     await chmod(folder, 0o755);
-    const scene = new Scene(folder, await Listeners.open());
+    const scene = new Scene(folder, { listeners: await Listeners.open(), world: await Outside.open() });
     try {
       await scene.#plant(policy);
       if (owner) await giveTo(scene.workspace, owner);
@@ -110,11 +113,13 @@ export class Scene implements AsyncDisposable {
       ...(changed[0] === undefined ? [] : [`changed on the host: ${changed[0].split(" ")[0]}`]),
       ...(told ? ["a secret of the host was read"] : []),
       ...this.listeners.takeHits(),
+      ...this.world.takeHarm(),
     ];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.listeners.close();
+    await this.world.close();
     await rm(this.folder, { recursive: true, force: true });
   }
 
@@ -150,10 +155,13 @@ function linksTo(trap: string): Record<string, string> {
   };
 }
 
-/** The policy in force, its workspace open but for what it protects and what the suite protects beside. */
+/**
+ * The policy in force, its workspace open but for what it protects and what the suite protects beside, and with hosts of
+ * the suite's own beside those it admits.
+ */
 export function arenaPolicy(policy: Policy): Policy {
   return {
-    ...policy,
+    ...admitting(policy),
     writable: { rule: policy.writable.rule, items: [{ value: ".", rule: policy.writable.rule }] },
     readonly: [...policy.readonly.filter(leavesPlanted), ...ruled("readonly", OWN_RULES)],
     hidden: [...policy.hidden.filter(leavesPlanted), ...ruled("hidden", HIDDEN_RULES)],
