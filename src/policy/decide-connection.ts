@@ -71,7 +71,7 @@ export function portsOf(policy: Judging, host: string): number[] {
 function decideOne(policy: Judging, probe: HostProbe): Decision {
   const { type, rule } = decideHost(policy.network.hosts, probe);
   const said: Decision = type === "allow" ? { type, rule } : { type, rule, enableWith: lineFor(probe, rule) };
-  return stricter(decideEffect(policy, "net"), said);
+  return stricter(said, decideEffect(policy, "net"));
 }
 
 /** The exact words a person could add. A deny rule must go first: nothing is above it. */

@@ -23,6 +23,7 @@ beforeAll(async () => {
   const service = await world.listen(
     createServer((socket) => void socket.on("error", () => undefined).end("a service of the host\n")),
   );
+  world.dialler.routes.set(`127.0.0.1:${service.port}`, { host: "127.0.0.1", port: service.port });
   world.site("ssh.test", { 22: ssh });
   world.site("db.test", { 5432: database });
   const policy = `network:

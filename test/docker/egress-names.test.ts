@@ -57,11 +57,6 @@ const ATTEMPTS: Attempt[] = [
   { title: "N-30 a look-alike letter is denied", command: denied("wеb.test"), sees: /not resolve|Malformed|IDN/i },
   { title: "N-30 a look-alike's A-label is denied", command: denied("xn--wb-8kc.test"), line: /xn--wb-8kc\.test/ },
   {
-    title: "N-30 an invisible letter is denied",
-    command: denied("we\u200bb.test"),
-    sees: /not resolve|Malformed|IDN|bad/i,
-  },
-  {
     title: "N-31 an allowed host before an at sign is denied",
     command: denied("web.test@other.test"),
     line: missingRule("other.test"),
@@ -95,7 +90,7 @@ const ATTEMPTS: Attempt[] = [
 ];
 
 describe("names beside the allowed ones", () => {
-  it.each(ATTEMPTS)("$title", async (attempt) => {
+  it.each(ATTEMPTS.map((one) => [one.title, one] as const))("%s", async (_title, attempt) => {
     await expectContained(world, gated, attempt);
     await expectControl(world, gated);
   });
@@ -112,15 +107,15 @@ describe("names beside the allowed ones", () => {
       "[fe80::1%25lo]",
       "①⑦②.17.0.1",
     ];
-    const command = `for host in ${hosts.map((host) => `'${host}'`).join(" ")}; do curl -sS --max-time 5 "http://$host:${port}/" && echo reached; done; false`;
-    await expectContained(world, gated, { title: "numbers", command, sees: /^(?![\s\S]*reached)[\s\S]*$/ });
+    const command = `for host in ${hosts.map((host) => `'${host}'`).join(" ")}; do curl -sS --max-time 5 "http://$host:${port}/" && echo GOT-THROUGH; done; false`;
+    await expectContained(world, gated, { title: "numbers", command, sees: /^(?![\s\S]*GOT-THROUGH)[\s\S]*$/ });
     await expectControl(world, gated);
   });
 
-  it("N-28, N-29, N-31 questions for what is no name have no answer", async () => {
+  it("N-28, N-29, N-30, N-31 questions for what is no name have no answer", async () => {
     const questions = [
       ...["web\\x00 test", "web\\r\\n test", "web\\x20 test", "web%2etest", "web.test", "other%00 test"],
-      ...["user@web test", "web\\\\ test", "web# test", "web/ test", "\\xff\\xfe test", "1 2 3 4", "2130706433"],
+      ...["user@web test", "web\\\\ test", "web# test", "web/ test", "\\xff\\xfe test", "we\\xe2\\x80\\x8bb test", "1 2 3 4", "2130706433"],
       ...[
         Array(60).fill("aaaa").join(" "),
         `${"a".repeat(63)} ${"b".repeat(63)} ${"c".repeat(63)} ${"d".repeat(62)} test`,
@@ -153,10 +148,10 @@ describe("an allowed name", () => {
   ];
   it("N-46 O-NET-03 that resolves to a private address is never dialled", async () => {
     for (const [index, address] of PRIVATE.entries()) world.trap(`n${index}.trap.test`, () => [address], [address]);
-    const command = `for n in $(seq 0 ${PRIVATE.length - 1}); do ${FETCH} -k https://n$n.trap.test/ && echo reached; done; false`;
+    const command = `for n in $(seq 0 ${PRIVATE.length - 1}); do ${FETCH} -k https://n$n.trap.test/ && echo GOT-THROUGH; done; false`;
     const { text, lines } = await gated.sh(command);
     const { dialled, connections } = world.touched();
-    expect([dialled, connections, text.includes("reached")]).toEqual([[], 0, false]);
+    expect([dialled, connections, text.includes("GOT-THROUGH")]).toEqual([[], 0, false]);
     expect(lines.join("\n")).toMatch(/n0\.trap\.test.*(private|loopback)/);
     await expectControl(world, gated);
   });

@@ -39,7 +39,7 @@ describe("a package manager with the registry it has on this machine", () => {
   });
   afterAll(() => place?.[Symbol.asyncDispose]());
 
-  it.each(REGISTRIES)(
+  it.for(REGISTRIES)(
     "O-NET-06 $name installs by `registry: $name`, and nothing without",
     async ({ name, here, inside, prints }, { skip }) => {
       const [program, ...args] = here;

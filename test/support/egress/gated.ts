@@ -1,8 +1,9 @@
 import { cp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type HostApprover, NOBODY_TO_ASK } from "../../../src/egress/approver.ts";
 import type { Dialler } from "../../../src/egress/dialler.ts";
-import { type EgressFact, openEgress } from "../../../src/egress/egress.ts";
+import { openEgress } from "../../../src/egress/egress.ts";
+import { type HostApprover, NOBODY_TO_ASK } from "../../../src/egress/host-approver.ts";
+import type { EgressFact } from "../../../src/egress/records.ts";
 import type { UpstreamProxy } from "../../../src/egress/upstream-proxy.ts";
 import type { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import { openSandbox, Place } from "../engine.ts";
@@ -19,6 +20,8 @@ export type GatedOptions = {
   image?: string;
   approver?: HostApprover;
   proxy?: UpstreamProxy;
+  /** Certificates that servers behind opened TLS may be signed by. */
+  trusted?: readonly string[];
   /** The world's own when omitted. */
   dialler?: Dialler;
   /** Where package managers and their settings are looked for. */
@@ -53,6 +56,7 @@ export class Gated implements AsyncDisposable {
       policy: await policyFrom(options),
       dialler: options.dialler ?? world.dialler,
       proxy: options.proxy,
+      authorities: options.trusted ?? [],
       approver: options.approver ?? NOBODY_TO_ASK,
       record: async (fact) => void facts.push(fact),
     });
@@ -79,7 +83,7 @@ export class Gated implements AsyncDisposable {
     );
     const text = words(result);
     const lines = /((?:\n\[.*\])+)\s*$/.exec(text)?.[1]?.trim().split("\n") ?? [];
-    return { code: result.details.exit_code ?? result.status, text, lines };
+    return { code: result.details.exit_code ?? result.status, text, lines: lines.filter((line) => !line.startsWith("[exit code ")) };
   }
 
   /** The records of connections and names, each as `verdict host:port`. */
