@@ -42,12 +42,16 @@ function insideLines({ unreachable, otherQuestions, taken, heldPorts }: RefusedI
     const more = taken.length > 1 ? `, and ${taken.length - 1} more` : "";
     const place = `\`${clip(visibleLine(first.name), 260)}:${first.port}\``;
     const holder = `\`${clip(visibleLine(first.process), 80)}\``;
-    lines.push(`${place}${more} cannot be reached while ${holder} listens on that port: let it listen on 127.0.0.1 only`);
+    lines.push(
+      `${place}${more} cannot be reached while ${holder} listens on that port: let it listen on 127.0.0.1 only`,
+    );
   }
   if (heldPorts.length > 0) {
     const ports = heldPorts.slice(0, 5).join(", ");
     const more = heldPorts.length > 5 ? ` and ${heldPorts.length - 5} more` : "";
-    lines.push(`A program could not listen on ${ports}${more}: hosts are reached by it; listen on 127.0.0.1 or another port`);
+    lines.push(
+      `A program could not listen on ${ports}${more}: hosts are reached by it; listen on 127.0.0.1 or another port`,
+    );
   }
   return lines;
 }

@@ -1,0 +1,166 @@
+import { setMaxListeners } from "node:events";
+import type { Duplex } from "node:stream";
+import type { AdmittedName, Destination, Origin, Outlet, RefusedInside } from "../core/outlet.ts";
+import { clip } from "../core/truncate.ts";
+import { visibleLine } from "../core/visible.ts";
+import { decideEffect } from "../policy/decide.ts";
+import { canonicalHost } from "../policy/host-name.ts";
+import { createAuthority } from "./carry/authority.ts";
+import { createCarry } from "./carry/carry.ts";
+import type { Target } from "./dial/route.ts";
+import type { Dialler } from "./dialler.ts";
+import { type Forward, forwardsOf } from "./forwards.ts";
+import type { Gate, GatePolicy } from "./gate.ts";
+import type { HostApprover } from "./host-approver.ts";
+import { HostQuestions } from "./host-questions.ts";
+import { Ledger } from "./ledger.ts";
+import { linesOf } from "./lines.ts";
+import { Names } from "./names.ts";
+import { type Admit, admitForward, admitName } from "./passage.ts";
+import type { RecordFact } from "./records.ts";
+import { EgressRefusal } from "./refusal.ts";
+import { serve } from "./serve.ts";
+import { Traffic } from "./traffic.ts";
+import type { UpstreamProxy } from "./upstream-proxy.ts";
+
+export type EgressOptions = {
+  policy: GatePolicy;
+  dialler: Dialler;
+  /** From {@link upstreamProxyFrom}; undefined is none. */
+  proxy: UpstreamProxy | undefined;
+  approver: HostApprover;
+  /** Awaited before anything is dialled; what cannot be recorded is not dialled. */
+  record: RecordFact;
+  /** The number of the first connection; a resumed session goes on where its log ends. Omitted, 1. */
+  firstConnection?: number;
+  /** Certificates (PEM) that servers behind opened TLS may be signed by, beside those that Node trusts. */
+  authorities?: readonly string[];
+  /** For finding and reaching the other end of a connection, in all. Omitted, 10 seconds. */
+  connectTimeoutMs?: number;
+};
+
+/** Where the connections of one session go out. `close` ends all of them and waits for their records. */
+export type Egress = Outlet & { close: () => Promise<void> };
+
+/** Connections of a session at once, those that wait for a person included. */
+export const MOST_CONNECTIONS = 256;
+
+/** Opens the gate of a session, with an authority of its own where a rule opens TLS. */
+export async function openEgress(options: EgressOptions): Promise<Egress> {
+  const { policy, record, approver } = options;
+  const end = new AbortController();
+  // Every connection listens to it, which is no leak.
+  setMaxListeners(0, end.signal);
+  const gate: Gate = {
+    policy,
+    ledger: new Ledger(record),
+    questions: new HostQuestions({ approver, record }),
+    traffic: new Traffic(policy.network.uploadBytes),
+    dialler: options.dialler,
+    proxy: options.proxy,
+    authority: opensTls(policy) ? await createAuthority() : undefined,
+    carry: createCarry({ authorities: options.authorities ?? [] }),
+    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+    signal: end.signal,
+  };
+  return new SessionEgress(gate, end, options.firstConnection ?? 1);
+}
+
+function opensTls({ network }: GatePolicy): boolean {
+  return network.hosts.some(({ allow, ask }) =>
+    [...(allow?.items ?? []), ...(ask?.items ?? [])].some(({ value }) => value.inspect),
+  );
+}
+
+class SessionEgress implements Egress {
+  readonly forwards: readonly number[];
+  readonly certificates: string | undefined;
+  readonly #gate: Gate;
+  readonly #end: AbortController;
+  readonly #names: Names;
+  readonly #forwards: ReadonlyMap<number, Forward>;
+  readonly #open = new Set<Promise<void>>();
+  #nextConnection: number;
+
+  constructor(gate: Gate, end: AbortController, firstConnection: number) {
+    const { policy, authority } = gate;
+    this.#gate = gate;
+    this.#end = end;
+    this.#names = new Names(policy);
+    this.#forwards = decideEffect(policy, "net").type === "deny" ? new Map() : forwardsOf(policy.network);
+    this.#nextConnection = firstConnection;
+    this.forwards = [...this.#forwards.keys()];
+    this.certificates = authority?.certificate;
+  }
+
+  async lookup(name: string, by: Origin): Promise<AdmittedName | undefined> {
+    const canonical = canonicalHost(name);
+    try {
+      if ("problem" in canonical) throw refusalOfText(canonical.problem);
+      return this.#names.admit(canonical.host);
+    } catch (error) {
+      const host = "host" in canonical ? canonical.host : shownName(name);
+      const attempt = { connection: null, call_id: by.callId, assumed: by.assumed, host, port: null };
+      if (error instanceof EgressRefusal) this.#gate.ledger.refused(attempt, error, { rule: "", isDialled: false });
+      return undefined;
+    }
+  }
+
+  connect(to: Destination, by: Origin, stream: Duplex): void {
+    stream.on("error", () => undefined);
+    const connection = this.#nextConnection++;
+    const { host, port, admit } = this.#placeOf(to);
+    const attempt = { connection, call_id: by.callId, assumed: by.assumed, host, port };
+    const isFull = this.#open.size >= MOST_CONNECTIONS;
+    const serving = serve(this.#gate, { attempt, inside: stream, admit: isFull ? refuseMore : admit });
+    const done = serving.finally(() => this.#open.delete(done));
+    this.#open.add(done);
+  }
+
+  async linesFor(callId: string, inside: RefusedInside): Promise<string[]> {
+    return linesOf(await this.#gate.ledger.take(callId), inside);
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort(new EgressRefusal("the session ended"));
+    await Promise.all(this.#open);
+    await this.#gate.ledger.close();
+  }
+
+  /** Where a connection goes, as its records name it, and who judges it. */
+  #placeOf(to: Destination): Target & { admit: Admit } {
+    if (to.type === "forward") {
+      const forward = this.#forwards.get(to.listen);
+      if (!forward) return { host: "127.0.0.1", port: to.listen, admit: refuseUnknown };
+      return { ...forward, admit: (asked) => admitForward(this.#gate, forward, asked) };
+    }
+    const canonical = canonicalHost(to.name);
+    if ("problem" in canonical) return { host: shownName(to.name), port: to.port, admit: refuseUnknown };
+    const target = { host: canonical.host, port: to.port };
+    // A name has an address inside for as long as the session lasts, and nothing else leads here.
+    const isKnown = this.#names.get(target.host)?.ports.includes(target.port) === true;
+    return { ...target, admit: isKnown ? (asked) => admitName(this.#gate, target, asked) : refuseUnknown };
+  }
+}
+
+const refuseUnknown: Admit = () => {
+  const denial = {
+    rule: "built-in/network.names",
+    enable_with: "connect to a name that the policy admits, by its name",
+  };
+  return Promise.reject(new EgressRefusal("no name was given an address for it", denial));
+};
+
+const refuseMore: Admit = () => {
+  const denial = { rule: "built-in/network.connections", enable_with: "close some of them first" };
+  return Promise.reject(new EgressRefusal(`${MOST_CONNECTIONS} connections are open already`, denial));
+};
+
+function refusalOfText(problem: string): EgressRefusal {
+  return new EgressRefusal(`it ${problem}`, { rule: "built-in/network.names", enable_with: "ask for a host name" });
+}
+
+/** What can be shown of a text that is no name. */
+function shownName(text: string): string {
+  return clip(visibleLine(text), 260);
+}
