@@ -78,7 +78,8 @@ const MAX_OPTIONS = 3;
 export function allowOptions(refused: readonly (Place & { rule: string })[]): string[] {
   const admissible = refused.filter(
     ({ host, rule }) =>
-      /^(?!organisation|project)[\w-]+\/network\.(allow$|ask)/.test(rule) && /^[a-z\d_-]+(\.[a-z\d_-]+)+$/.test(host),
+      /^(flag\/allow-host|(built-in|user|flag)\/network\.(allow|ask\[\d+\]))$/.test(rule) &&
+      /^[a-z\d_-]+(\.[a-z\d_-]+)+$/.test(host),
   );
   const places = admissible.map(({ host, port }) => (port === null || port === 443 ? host : `${host}:${port}`));
   return [...new Set(places)].slice(0, MAX_OPTIONS).map((place) => `--allow-host ${place}`);

@@ -84,8 +84,8 @@ Examples:
 The prompt comes from the words or, without any, from stdin. Text mode prints the assistant's words to stdout and all
 else to stderr; --json prints one result object, --events one event a line.
 
-Exit codes: 0 completed, 1 failed, 2 usage or configuration, 3 completed but calls were denied because nobody was there
-to ask, 4 a limit ended it, 5 no sandbox, 6 credentials, 7 truncated or refused, 130/143 stopped by a signal.
+Exit codes: 0 completed, 1 failed, 2 usage or configuration, 3 completed but calls or hosts were denied because nobody
+was there to ask, 4 a limit ended it, 5 no sandbox, 6 credentials, 7 truncated or refused, 130/143 stopped by a signal.
 `;
 
 const EXEC_HELP = `

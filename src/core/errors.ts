@@ -1,5 +1,5 @@
 /**
- * Exit codes of every command. 3: completed, but calls were denied because nobody was there to ask.
+ * Exit codes of every command. 3: completed, but calls or hosts were denied because nobody was there to ask.
  * 7: the model's answer was truncated or refused. 130/143: ended by SIGINT/SIGTERM.
  */
 export const EXIT = {
