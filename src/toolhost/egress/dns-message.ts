@@ -84,14 +84,18 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Whatever could be taken for another name than it is gets a backslash, which no host name has (RFC 1035, 5.1). */
 function labelText(bytes: Buffer): string {
-  let text: string;
+  return textOfLabel(bytes).replace(/[A-Z]/g, (char) => char.toLowerCase());
+}
+
+function textOfLabel(bytes: Buffer): string {
   try {
-    text = strictUtf8.decode(bytes);
+    return strictUtf8.decode(bytes).replace(UNSAFE, decimal);
   } catch {
-    text = bytes.toString("latin1").replace(/[\x80-\xff]/g, decimal);
-    return text.replace(UNSAFE, decimal).toLowerCase();
+    return bytes
+      .toString("latin1")
+      .replace(UNSAFE, decimal)
+      .replace(/[\x80-\xff]/g, decimal);
   }
-  return text.replace(UNSAFE, decimal).replace(/[A-Z]/g, (char) => char.toLowerCase());
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this pattern is for

@@ -31,8 +31,12 @@ export class DnsServer {
     return [udp, tcp].flatMap((problem) => problem ?? []);
   }
 
-  /** The port it has, where it was told to take any. */
-  get port(): number {
+  /** Where it answers, once it does: with the port it has where it was told to take any. */
+  get held(): Place[] {
+    return this.#tcp ? [{ ...this.#place, port: this.#port }] : [];
+  }
+
+  get #port(): number {
     return this.#udp?.address().port ?? this.#place.port;
   }
 
@@ -55,14 +59,14 @@ export class DnsServer {
     // A program that is gone before its reply makes the next send fail.
     socket.on("error", () => undefined);
     socket.on("message", (packet, { address: from, port: fromPort }) => {
-      const client = { protocol: "udp" as const, address: from, port: fromPort, ourPort: this.port };
+      const client = { protocol: "udp" as const, address: from, port: fromPort, ourPort: this.#port };
       void this.#reply(packet, client).then((reply) => reply && socket.send(reply, fromPort, from, () => undefined));
     });
   }
 
   async #openTcp(): Promise<void> {
-    const server = createServer((socket) => void this.#serve(socket));
-    server.listen({ host: this.#place.address, port: this.port });
+    const server = createServer({ allowHalfOpen: true }, (socket) => void this.#serve(socket));
+    server.listen({ host: this.#place.address, port: this.#port });
     await once(server, "listening");
     server.on("error", () => undefined);
     this.#tcp = server;
@@ -80,7 +84,7 @@ export class DnsServer {
       protocol: "tcp",
       address: socket.remoteAddress ?? "",
       port: socket.remotePort ?? 0,
-      ourPort: this.port,
+      ourPort: this.#port,
     };
     try {
       for await (const packet of packets(socket)) {
@@ -110,7 +114,9 @@ function noProblem(): undefined {
 /** Each message has its length before it, in two bytes. */
 async function* packets(socket: Socket): AsyncGenerator<Buffer> {
   let held = Buffer.alloc(0);
-  for await (const chunk of socket as AsyncIterable<Buffer>) {
+  // The last reply may still be on its way when the questions have ended.
+  const chunks: AsyncIterable<Buffer> = socket.iterator({ destroyOnReturn: false });
+  for await (const chunk of chunks) {
     held = Buffer.concat([held, chunk]);
     for (;;) {
       if (held.length < 2 || held.length < 2 + held.readUInt16BE(0)) break;

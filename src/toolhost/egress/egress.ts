@@ -34,7 +34,6 @@ type Told = Pick<Extract<ToController, { type: "result" }>, "outcome" | "refused
 
 /** The inside of egress: names get addresses here, and connections to them go to the controller, which judges both. */
 export class Egress {
-  readonly #places: Places;
   readonly #refusals: Refusals;
   readonly #connections: Connections;
   readonly #listeners = new Listeners();
@@ -48,7 +47,6 @@ export class Egress {
     const { peer, settings, places = PLACES, refusals = new Refusals() } = parts;
     const attribution = new Attribution(parts.whose);
     const byOf = attribution.of.bind(attribution);
-    this.#places = places;
     this.#refusals = refusals;
     this.#connections = new Connections({
       open: () => peer.open(),
@@ -78,7 +76,7 @@ export class Egress {
 
   /** Where the first resolver answers. */
   get dnsPort(): number {
-    return this.#servers[0]?.port ?? 0;
+    return this.#servers[0]?.held[0]?.port ?? 0;
   }
 
   /** Carries out a call whose processes may connect. */
@@ -102,7 +100,7 @@ export class Egress {
   }
 
   #held(): Place[] {
-    return [...this.#listeners.places, ...this.#places.dns];
+    return [...this.#listeners.places, ...this.#servers.flatMap((server) => server.held)];
   }
 
   /** What a process kept from us before may be free by now. */

@@ -14,10 +14,16 @@ export function heldPorts(held: readonly Place[], command: string, output: strin
   if (held.length === 0 || !IN_USE.test(output)) return [];
   const others = othersThatListen(held, listSockets("tcp"));
   const ours = [...new Set(held.map(({ port }) => port))].filter((port) => !others.includes(port));
-  const numbers = new Set(`${command}\n${output}`.match(/\d+/g)?.map(Number));
+  const numbers = numbersIn(`${command}\n${output}`);
   const named = ours.filter((port) => numbers.has(port));
   if (named.length > 0) return named;
   return others.length === 0 ? ours : [];
+}
+
+/** Whatever could be a port: no part of an address or a version, no line of a source, no number of an error. */
+function numbersIn(text: string): Set<number> {
+  const bare = text.replace(/\b(?:line|errno) \d+|:\d+:\d+/gi, "");
+  return new Set(bare.match(/(?<![\d.])\d+(?![\d.]\d|\d)/g)?.map(Number));
 }
 
 /** Ports at which somebody else than us listens. */
