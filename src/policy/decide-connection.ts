@@ -71,7 +71,9 @@ export function portsOf(policy: Judging, host: string): number[] {
 function decideOne(policy: Judging, probe: HostProbe): Decision {
   const { type, rule } = decideHost(policy.network.hosts, probe);
   const said: Decision = type === "allow" ? { type, rule } : { type, rule, enableWith: lineFor(probe, rule) };
-  return stricter(said, decideEffect(policy, "net"));
+  const net = decideEffect(policy, "net");
+  // Of two that allow, the rule for the host says more.
+  return net.type === "allow" ? said : stricter(said, net);
 }
 
 /** The exact words a person could add. A deny rule must go first: nothing is above it. */

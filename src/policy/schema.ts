@@ -91,6 +91,15 @@ const address = text((value) => {
   return number >= 1 && number <= 65_535 ? undefined : "is no service; expected `host:port`, such as `127.0.0.1:5432`";
 });
 
+const forwards = list(z.strictObject({ listen: port, to: address })).superRefine((all, context) => {
+  for (const [index, { listen }] of (all ?? []).entries()) {
+    const isTwice = all?.findIndex((other) => other.listen === listen) !== index;
+    const problem = listen === 53 ? "is the container's own name server" : isTwice ? "is there twice" : undefined;
+    const message = `${problem}; expected a port of its own`;
+    if (problem !== undefined) context.addIssue({ code: "custom", message, path: [index, "listen"] });
+  }
+});
+
 const variable = text((value) =>
   /^[A-Za-z_]\w{0,255}$/.test(value) ? undefined : "is no name of a variable; expected letters, digits and `_`",
 );
@@ -119,9 +128,7 @@ const network = z.strictObject({
   allow: admittedHosts.describe("hosts that can be reached, port 443 unless `ports` says which"),
   ask: admittedHosts.describe("hosts that a person may admit while it runs"),
   deny: deniedHosts.describe("hosts that are never reached, on any port unless `ports` says which"),
-  forward: list(z.strictObject({ listen: port, to: address })).describe(
-    "services of this machine, by a port inside; for users and organisations only",
-  ),
+  forward: forwards.describe("services of this machine, by a port inside; for users and organisations only"),
   upload_limit: size(1).optional().describe("sent to one host in a session, at most; more ends the connection"),
 });
 

@@ -46,7 +46,8 @@ const COMMANDS = [
   ...["npm test", "(", "git push; ("],
 ].map((text) => [`command ${text}`, analyse(text)] as const);
 
-const hostRule: fc.Arbitrary<HostRule> = fc.record({
+/** Of any kind, also such as no file can have. */
+export const hostRule: fc.Arbitrary<HostRule> = fc.record({
   host: fc.constantFrom(...HOSTS),
   ports: fc.constantFrom<HostRule["ports"][]>([443], [80, 443], "all"),
   protocol: fc.constantFrom<HostRule["protocol"][]>("auto", "tcp", "ssh"),
@@ -83,6 +84,19 @@ export function layer(name: string): fc.Arbitrary<Layer> {
   }) as fc.Arbitrary<Layer>;
 }
 
+/** Connections and requests: unseen bytes, TLS that is sealed or opened, private addresses, plain requests. */
+const KINDS: Omit<HostProbe, "host" | "port">[] = [
+  { protocol: "auto" },
+  { protocol: "tcp", tls: "sealed" },
+  { protocol: "ssh", tls: "sealed", isPrivate: true },
+  { protocol: "auto", tls: "sealed" },
+  { protocol: "auto", isPrivate: true },
+  { protocol: "auto", request: { method: "GET", path: "/a/b" } },
+  { protocol: "auto", request: { method: "POST", path: "/c" } },
+  { protocol: "auto", tls: "opened", request: { method: "GET", path: "/a/x/y" } },
+  { protocol: "auto", tls: "opened", isPrivate: true, request: { method: "GET", path: "/a" } },
+];
+
 const PROBES: HostProbe[] = [
   "a.example",
   "x.a.example",
@@ -90,9 +104,8 @@ const PROBES: HostProbe[] = [
   "b.example",
   "q.example.org",
   "other.test",
-].flatMap((host) =>
-  [443, 80].flatMap((port) => (["auto", "tcp"] as const).map((protocol) => ({ host, port, protocol }))),
-);
+].flatMap((host) => [443, 80].flatMap((port) => KINDS.map((kind) => ({ host, port, ...kind }))));
+const PROBE_NAMES = PROBES.map((probe) => `host ${JSON.stringify(probe)}`);
 const PROBED_PATHS = [...PATHS.slice(1), "z", "a/x/c.txt", "b/a/b", ".git", ".vscode/x", ".envrc", "my.code-workspace"];
 const TIGHTNESS = { allow: 0, ask: 1, deny: 2, writable: 0, readonly: 1, hidden: 2 };
 
@@ -101,9 +114,9 @@ export function decisions({ numbers, choices, lists, hosts }: Bounds): Map<strin
   const found = new Map<string, number>();
   for (const name of NUMBERS) found.set(name, -(numbers[name]?.value ?? Number.POSITIVE_INFINITY));
   for (const name of CHOICE_NAMES) found.set(name, rank(name, choices[name]?.value ?? CHOICES[name][0]));
-  for (const probe of PROBES) {
+  for (const [index, probe] of PROBES.entries()) {
     const decision = hosts.length === 0 ? "allow" : decideHost(hosts, probe).type;
-    found.set(`host ${JSON.stringify(probe)}`, TIGHTNESS[decision]);
+    found.set(PROBE_NAMES[index] ?? "", TIGHTNESS[decision]);
   }
   for (const path of PROBED_PATHS) found.set(`path ${path}`, TIGHTNESS[decidePath({ lists, choices }, path).type]);
   const exec = choices["approval.exec"] ?? { value: "allow", rule: "" };

@@ -82,7 +82,7 @@ A policy says what a session may do. It is a YAML file with \`version: 1\`; \`po
 | organisation | \`/etc/glovebox/policy.yaml\` | set a ceiling that nothing exceeds |
 | built-in | | say what holds where nobody else does |
 | user | \`~/.glovebox/policy.yaml\`, or what \`--policy FILE\` or \`--policy PRESET\` names in its place | replace the built-in, value by value |
-| flag | \`--image\`, \`--max-turns\`, \`--max-seconds\` | replace the user's, for one run |
+| flag | \`--image\`, \`--max-turns\`, \`--max-seconds\`, \`--allow-host\` | replace the user's, for one run; hosts are added to theirs |
 | project | \`.glovebox/policy.yaml\` in the workspace | tighten, never open |
 
 In force is \`organisation ⊓ (built-in ← user ← trusted project ← flags) ⊓ project\`. \`←\` replaces value by value, but
@@ -116,8 +116,70 @@ can be read unless \`git: hidden\`.
 Read-only by default at the top of a workspace: ${PROTECTED.map((path) => `\`${path}\``).join(", ")}.
 \`unprotect\` opens entries of this list, but not \`.git\` and \`.glovebox\`.
 
-Hosts are names, exact or \`*.name\` for all below it and not the name itself, on port 443 unless \`ports\` says more.
-Addresses, URLs, \`*\`, and wildcards of a public suffix such as \`*.com\` are refused.
+## Hosts
+
+\`\`\`yaml
+network:
+  allow:
+    - packages.example.com                                  # TLS on port 443
+    - { host: "*.files.example.com", ports: [80, 443] }     # every name below, plain HTTP as well
+    - { host: db.example.com, ports: [5432], protocol: tcp, private: true }
+    - { host: api.example.com, inspect: true, methods: [GET, HEAD], paths: ["/public/**"] }
+    - { registry: npm }                                     # what npm on this machine is configured for
+  ask:  [git.example.com]                                   # a person may admit it while it runs
+  deny: ["*.tracker.example"]                               # on every port
+  forward: [{ listen: 5433, to: "127.0.0.1:5432" }]         # a service of this machine, at 127.0.0.1:5433 inside
+  upload_limit: 50MB                                        # to each host, in a session
+\`\`\`
+
+**Names.** Exact, or \`*.name\` for any depth below it and not the name itself. One form is compared everywhere: lower
+case, A-labels, no dot at the end. Addresses in any spelling, URLs, \`*\`, wildcards inside a name or of a public suffix
+such as \`*.com\`, and \`localhost\`, which is the container itself inside, are refused; a wildcard below which everybody
+can have a site is warned of.
+
+**Ports.** 443 where \`ports\` says nothing. Plain HTTP needs \`ports: [80]\`. In \`deny\` no ports are all ports.
+
+**Protocol.** The first bytes of a connection must be what the rule says. \`auto\`, the default: TLS for that very name, or
+HTTP/1 requests for it; on a rule that names port 22 also SSH. \`ssh\` is SSH on any port. \`tcp\` lets any bytes pass
+unseen, as for a database or another protocol in which the server speaks first.
+
+**Private addresses.** A name that resolves to a private, loopback, link-local or otherwise special address is refused
+unless its rule has \`private: true\`. \`private\` and \`forward\` are for users and organisations: a project does not get
+them, also when it is trusted.
+
+**Requests.** \`methods\` (in capitals) and \`paths\` limit single requests: \`*\` stands for something within a segment,
+\`**\` for any number of segments, and a query is not compared. A path has no \`//\`, \`.\`, \`..\`, \`?\`, \`#\`, \`%\`, \`;\` or
+\`\\\`, which servers read in more than one way. In TLS requests can be seen only with \`inspect: true\`: the connection is
+opened by a certificate of this session that programs inside are told to trust; one that pins another does not work. So
+limits on port 443 without it are an error, and TLS to such a rule on any other port is refused. Without \`inspect\` what
+passes inside TLS is not seen: whoever shares the server of an allowed name may be reached, and data can be sent to it, up
+to \`upload_limit\`. Of several rules that admit a connection the loosest counts, and a limit that another rule lifts is
+warned of.
+
+**Package managers.** \`{ registry: npm }\`, also \`pip\`, \`cargo\`, \`go\` and \`apt\`, stands for the hosts that package manager
+is configured for on this machine, mirrors and scopes included. It is asked itself, before anything starts: in \`/\`, with
+PATH and HOME alone, never a program that lies in the workspace, ten seconds at most. Host and port alone of the answer are
+used; plain HTTP becomes port 80. In a user's or an organisation's policy these hosts may have private addresses. cargo
+tells its index by trying, through a proxy that lets nothing out; where that keeps its packages is known once cargo has
+fetched one on this machine. A rule that finds no host has no effect and is named at the start.
+
+**Judgement.** Each layer says deny, else ask, else allow, and the strictest word of all layers holds; where nobody says
+anything it is no. \`approval.net\` judges each connection too: with \`ask\` a person is asked also for a host that is
+allowed, with \`deny\` nothing goes out. It is built in as \`allow\`, since the lists of hosts say enough. A denied host is
+denied whole: rules of \`deny\` have \`host\` and \`ports\` only, and nothing lifts one, neither an allow of another layer nor
+\`--allow-host\`.
+
+**For one run.** \`--allow-host HOST[:PORT]\`, as often as needed, adds to the hosts a person allows, without a question
+where their own file asks. It is never \`private\` or \`tcp\`. What the organisation, a \`deny\`, or a project does not grant is
+dropped and shown: a project with \`network.allow: []\` stays without a host.
+
+**Uploads.** \`upload_limit\` counts the bytes sent to one host over all connections of a session; the one that goes beyond
+it ends. Nobody sets one unless a policy does, and the smallest of all layers holds.
+
+\`policy explain host HOST[:PORT]\` says what is decided and how a connection is treated,
+\`policy explain host 'GET HOST/PATH'\` what of one request.
+
+## Commands and rules
 
 Rules of \`commands\` are compared with every command that a shell text may run; [approvals.md](approvals.md) says how.
 

@@ -3,10 +3,11 @@ import { describe, expect, it } from "vitest";
 import { boundsOf, meet, UNBOUND } from "../../../src/policy/bounds.ts";
 import { BUILT_IN_LAYER } from "../../../src/policy/built-in.ts";
 import { decideHost } from "../../../src/policy/decide-host.ts";
-import { effectivePolicy } from "../../../src/policy/effective.ts";
+import { effectivePolicy, wordsOfPerson } from "../../../src/policy/effective.ts";
+import { cornersOf, covers, deniesAll, deniesHost, matchesHost } from "../../../src/policy/hosts.ts";
 import { NO_OPINION } from "../../../src/policy/layer.ts";
 import { over } from "../../../src/policy/stack.ts";
-import { decisions, layer, looserIn } from "../../support/policy-layers.ts";
+import { decisions, hostRule, layer, looserIn } from "../../support/policy-layers.ts";
 import { holds } from "../../support/property.ts";
 
 const RUNS = { numRuns: 10_000 };
@@ -55,6 +56,29 @@ describe("L-06 the meet of two layers", () => {
   }, 60_000);
 });
 
+describe("a rule that covers another", () => {
+  it("matches whatever that one matches, request by request", () => {
+    holds(
+      fc.property(hostRule, hostRule, (outer, inner) => {
+        if (!covers(outer, inner)) return;
+        const inside = [...cornersOf(inner), ...cornersOf({ ...inner, private: false })];
+        expect(inside.filter((probe) => matchesHost(inner, probe) && !matchesHost(outer, probe))).toEqual([]);
+      }),
+      RUNS,
+    );
+  });
+
+  it("and denies whatever that one matches, of whatever kind", () => {
+    holds(
+      fc.property(hostRule, hostRule, (deny, inner) => {
+        const escapes = cornersOf(inner).filter((probe) => !deniesHost(deny, probe));
+        expect(deniesAll(deny, inner) ? escapes : []).toEqual([]);
+      }),
+      RUNS,
+    );
+  });
+});
+
 describe("the effective policy", () => {
   const layers = fc.record({
     organisation: layer("organisation"),
@@ -68,8 +92,7 @@ describe("the effective policy", () => {
     holds(
       fc.property(layers, (all) => {
         const { bounds: result } = effectivePolicy(all);
-        const words = [all.user, all.isProjectTrusted ? all.project : NO_OPINION, all.flags];
-        for (const one of [all.organisation, words.reduce(over, BUILT_IN_LAYER), all.project]) {
+        for (const one of [all.organisation, wordsOfPerson(all), all.project]) {
           expect(looserIn(result, boundsOf(one))).toEqual([]);
         }
       }),
@@ -120,7 +143,7 @@ describe("the effective policy", () => {
     const asked = hosts("allow", "*.a.example");
     expect(effectivePolicy({ organisation: hosts("deny", "x.a.example"), user: asked }).dropped).toEqual([]);
     expect(effectivePolicy({ organisation: hosts("deny", "*.example"), user: asked }).dropped).toMatchObject([
-      { asked: "*.a.example", by: "x/deny[0]" },
+      { asked: "*.a.example (tcp)", by: "x/deny[0]" },
     ]);
   });
 
@@ -161,11 +184,7 @@ describe("the effective policy", () => {
     holds(
       fc.property(layers, (all) => {
         const { bounds: result } = effectivePolicy(all);
-        const words = [all.user, all.isProjectTrusted ? all.project : NO_OPINION, all.flags].reduce(
-          over,
-          BUILT_IN_LAYER,
-        );
-        const each = [all.organisation, words, all.project].map((one) => decisions(boundsOf(one)));
+        const each = [all.organisation, wordsOfPerson(all), all.project].map((one) => decisions(boundsOf(one)));
         for (const [name, value] of decisions(result)) {
           if (!name.startsWith("command ")) continue;
           expect([name, value]).toEqual([name, Math.max(...each.map((one) => one.get(name) ?? 0))]);

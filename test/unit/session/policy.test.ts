@@ -129,13 +129,8 @@ describe("the policy of a run", () => {
 
 describe("a policy that cannot be used", () => {
   it.each<[string, string, string]>([
-    ["network.allow", "network: { allow: [a.example] }", "line 2: `network.allow` is not enforced yet"],
-    [
-      "network.forward",
-      "network:\n  forward:\n    - { listen: 1, to: 'x:1' }",
-      "line 4: `network.forward` is not enforced yet",
-    ],
-    ["limits.usd", "limits: { usd: 5 }", "`limits.usd` is not enforced yet"],
+    ["limits.usd", "limits: { usd: 5 }", "line 2: `limits.usd` is not enforced yet"],
+    ["workspace.mode", "workspace:\n  mode: copy", "line 3: `workspace.mode: copy` is not enforced yet"],
   ])("%s is refused at the start, by name", async (_, rules, says) => {
     await using place = await PolicyPlace.create();
     await place.write(PROJECT, rules);
