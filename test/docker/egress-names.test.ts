@@ -115,7 +115,16 @@ describe("names beside the allowed ones", () => {
   it("N-28, N-29, N-30, N-31 questions for what is no name have no answer", async () => {
     const questions = [
       ...["web\\x00 test", "web\\r\\n test", "web\\x20 test", "web%2etest", "web.test", "other%00 test"],
-      ...["user@web test", "web\\\\ test", "web# test", "web/ test", "\\xff\\xfe test", "we\\xe2\\x80\\x8bb test", "1 2 3 4", "2130706433"],
+      ...[
+        "user@web test",
+        "web\\\\ test",
+        "web# test",
+        "web/ test",
+        "\\xff\\xfe test",
+        "we\\xe2\\x80\\x8bb test",
+        "1 2 3 4",
+        "2130706433",
+      ],
       ...[
         Array(60).fill("aaaa").join(" "),
         `${"a".repeat(63)} ${"b".repeat(63)} ${"c".repeat(63)} ${"d".repeat(62)} test`,

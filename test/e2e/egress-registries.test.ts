@@ -13,7 +13,7 @@ const REGISTRIES = [
     name: "npm",
     here: ["npm", "view", "is-odd", "version"],
     inside:
-      "mkdir /tmp/n && cd /tmp/n && npm install --no-audit --no-fund --loglevel=error is-odd >/dev/null && node -p 'require(\"is-odd\")(3)'",
+      "mkdir /tmp/n && cd /tmp/n && timeout 60 npm install --no-audit --no-fund --fetch-retries=0 --loglevel=error is-odd >/dev/null && node -p 'require(\"is-odd\")(3)'",
     prints: /^true\n/,
   },
   {
@@ -27,7 +27,7 @@ const REGISTRIES = [
     name: "pip",
     here: ["python3", "-m", "pip", "download", "--no-deps", "-q", "-d", "/tmp/glovebox-pip", "six"],
     inside:
-      "python3 -m venv /tmp/v && /tmp/v/bin/pip install -q six && /tmp/v/bin/python -c 'import six; print(six.PY3)'",
+      "python3 -m venv /tmp/v && /tmp/v/bin/pip install --retries 0 -q six && /tmp/v/bin/python -c 'import six; print(six.PY3)'",
     prints: /^True\n/,
   },
 ] as const;
@@ -53,6 +53,10 @@ describe("a package manager with the registry it has on this machine", () => {
       const options = { env: { ...process.env, GLOVEBOX_HOME: join(place.folder, "home") } };
       const command = ["--workspace", place.root, "--", "bash", "-c", inside];
       const allowed = await cli(["exec", "--policy", policy, ...command], options);
+      const special = /resolves to (?:an address for documentation|a private address|a shared address)/.exec(
+        allowed.stderr,
+      );
+      if (special) return skip(`${name}: the registry of this machine ${special[0]}, which no rule for it admits`);
       expect([allowed.code, allowed.stdout]).toEqual([0, expect.stringMatching(prints)]);
       const denied = await cli(
         [

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { LoggedEvent } from "../../src/core/events.ts";
 import { textOf } from "../../src/core/messages.ts";
 import { RunResult } from "../../src/session/result.ts";
-import { PROXY_PORT } from "../support/egress/outside-words.ts";
+import { GATEWAY, PRIVATE, PROXY_PORT, REGISTRY } from "../support/egress/outside-words.ts";
 import { OwnNetwork, PUBLIC } from "../support/egress/own-network.ts";
 import { Place } from "../support/engine.ts";
 
@@ -17,7 +17,7 @@ describe.runIf(isRoot)("the command line with its own resolver and sockets", () 
   let network: OwnNetwork;
   let place: Place;
   beforeAll(async () => {
-    network = await OwnNetwork.start(["allowed.test", "rebind.test", "refused.test"]);
+    network = await OwnNetwork.start(["allowed.test", "rebind.test", "refused.test", REGISTRY]);
     place = await Place.create();
     await writeFile(join(place.root, "ca.pem"), network.authority.pem);
   });
@@ -25,7 +25,9 @@ describe.runIf(isRoot)("the command line with its own resolver and sockets", () 
     await network?.[Symbol.asyncDispose]();
     await place?.[Symbol.asyncDispose]();
   });
-  beforeEach(() => network.answer({ "allowed.test": [[PUBLIC]], "rebind.test": [[PUBLIC], ["127.0.0.1"]] }));
+  beforeEach(() =>
+    network.answer({ "allowed.test": [[PUBLIC]], [REGISTRY]: [[PUBLIC]], "rebind.test": [[PUBLIC], [PRIVATE]] }),
+  );
 
   const home = () => ({ GLOVEBOX_HOME: join(place.folder, "home") });
 
@@ -91,7 +93,10 @@ describe.runIf(isRoot)("the command line with its own resolver and sockets", () 
     const { code, result, read } = await run([`${FETCH} https://allowed.test/x`], policy);
     expect([code, (await network.take()).visits, result.egress.allowed]).toEqual([3, [], 0]);
     expect(read[0]).toMatch(/allowed\.test/);
-    const explained = await network.cli(["policy", "explain", "host", "allowed.test", ...policy], { env: home() });
+    const explained = await network.cli(
+      ["policy", "explain", "host", "allowed.test", "--workspace", place.root, ...policy],
+      { env: home() },
+    );
     expect([explained.code, explained.stdout]).toEqual([0, expect.stringMatching(/ask/)]);
     expect(await network.take()).toEqual(NOTHING);
   });
@@ -108,7 +113,7 @@ describe.runIf(isRoot)("the command line with its own resolver and sockets", () 
   });
 
   it("N-51 goes out by the person's proxy, with the name, resolves nothing, and shows nothing of it inside", async () => {
-    const proxy = `http://user:CANARY-proxy@127.0.0.1:${PROXY_PORT}`;
+    const proxy = `http://user:CANARY-proxy@${GATEWAY}:${PROXY_PORT}`;
     const { code, result, read, events } = await run(
       [
         `${FETCH} https://allowed.test/x; env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'`,
@@ -146,6 +151,22 @@ describe.runIf(isRoot)("the command line with its own resolver and sockets", () 
     expect([code === 0, stdout]).toEqual([false, "hello /x\n"]);
     expect(stderr).toContain("refused.test");
     expect((await network.take()).visits).toEqual(["allowed.test/x"]);
+  });
+
+  it("O-NET-06 npm installs by `registry: npm` from the registry that this person's own settings name", async () => {
+    const settings = `registry=https://${REGISTRY}/\ncafile=${join(place.root, "ca.pem")}\n`;
+    await writeFile(join(place.folder, ".npmrc"), settings);
+    await writeFile(join(place.folder, "npm.yaml"), "version: 1\nnetwork: { allow: [{ registry: npm }] }\n");
+    const install = `mkdir /tmp/n && cp ${place.root}/npmrc /tmp/n/.npmrc && cd /tmp/n && npm install --no-audit --no-fund --loglevel=error thing >&2 && node -p 'require("thing")'`;
+    await writeFile(join(place.root, "npmrc"), settings);
+    const { code, stdout } = await network.cli(
+      ["exec", "--workspace", place.root, "--policy", join(place.folder, "npm.yaml"), "--", "bash", "-c", install],
+      { env: { ...home(), HOME: place.folder } },
+    );
+    expect([code, stdout]).toEqual([0, "42\n"]);
+    expect(new Set((await network.take()).visits)).toEqual(
+      new Set([`${REGISTRY}/thing`, `${REGISTRY}/thing/-/thing-1.0.0.tgz`]),
+    );
   });
 
   it("a name service that never answers ends in words, and the run goes on", async () => {

@@ -83,7 +83,11 @@ export class Gated implements AsyncDisposable {
     );
     const text = words(result);
     const lines = /((?:\n\[.*\])+)\s*$/.exec(text)?.[1]?.trim().split("\n") ?? [];
-    return { code: result.details.exit_code ?? result.status, text, lines: lines.filter((line) => !line.startsWith("[exit code ")) };
+    return {
+      code: result.details.exit_code ?? result.status,
+      text,
+      lines: lines.filter((line) => !line.startsWith("[exit code ")),
+    };
   }
 
   /** The records of connections and names, each as `verdict host:port`. */

@@ -6,7 +6,16 @@ import { connect, createServer as createTcpServer } from "node:net";
 import type { Identity } from "./authority.ts";
 import { type DnsAnswer, DnsServer } from "./dns-server.ts";
 import { Listening } from "./listening.ts";
-import { type AnswerTable, type OutsideCommand, PROXY_PORT, type Seen } from "./outside-words.ts";
+import {
+  type AnswerTable,
+  GATEWAY,
+  type OutsideCommand,
+  PRIVATE,
+  PROXY_PORT,
+  REGISTRY,
+  type Seen,
+} from "./outside-words.ts";
+import { serveRegistry } from "./registry.ts";
 import { Site } from "./web-server.ts";
 
 class Outside {
@@ -19,14 +28,15 @@ class Outside {
   async start({ address, identity }: { address: string; identity: Identity }): Promise<void> {
     const answers = ({ name }: { name: string }, time: number): DnsAnswer =>
       this.table[name]?.[Math.min(time, (this.table[name]?.length ?? 1) - 1)] ?? "nxdomain";
-    this.#dns = await DnsServer.start(answers, { address: "127.0.0.1", port: 53 });
-    // A trap on the loopback, where nobody who checks addresses arrives.
+    await serveRegistry(this.site, `https://${REGISTRY}`);
+    this.#dns = await DnsServer.start(answers, { address: GATEWAY, port: 53 });
+    // A trap where nobody who checks addresses arrives.
     const trap = createTcpServer((socket) => socket.on("error", () => undefined).end());
     this.#listening = [
       await Listening.start(this.site.https(identity), { host: address, port: 443 }),
       await Listening.start(this.site.http(), { host: address, port: 80 }),
-      await Listening.start(trap, { host: "127.0.0.1", port: 443 }),
-      await Listening.start(this.#proxy(address), { host: "127.0.0.1", port: PROXY_PORT }),
+      await Listening.start(trap, { host: PRIVATE, port: 443 }),
+      await Listening.start(this.#proxy(address), { host: GATEWAY, port: PROXY_PORT }),
     ];
   }
 
