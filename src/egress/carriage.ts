@@ -12,6 +12,11 @@ export type Carriage = {
   treatment: Treatment;
   /** What the policy says of one request; `path` without the query. */
   judge: (request: { method: string; path: string }) => Decision;
+  /**
+   * Whether paths that servers read in more than one way are refused, as they must be where a rule that may apply names
+   * paths. Omitted, wherever requests are judged: `/@scope%2fname` is such a path, and registries have it.
+   */
+  strictPaths?: boolean;
   /** Resolves, checks and dials; called at most once, and not before the first bytes are what they must be. @throws EgressRefusal */
   dial: () => Promise<Duplex>;
   /** Told of every piece before it is passed on. @throws EgressRefusal when a limit is reached. */

@@ -13,7 +13,7 @@ import { type Forward, forwardsOf } from "./forwards.ts";
 import type { Gate, GatePolicy } from "./gate.ts";
 import type { HostApprover } from "./host-approver.ts";
 import { HostQuestions } from "./host-questions.ts";
-import { Ledger } from "./ledger.ts";
+import { type Attempt, Ledger } from "./ledger.ts";
 import { linesOf } from "./lines.ts";
 import { Names } from "./names.ts";
 import { type Admit, admitForward, admitName } from "./passage.ts";
@@ -111,9 +111,10 @@ class SessionEgress implements Egress {
     const connection = this.#nextConnection++;
     const { host, port, admit } = this.#placeOf(to);
     const attempt = { connection, call_id: by.callId, assumed: by.assumed, host, port };
-    const isFull = this.#open.size >= MOST_CONNECTIONS;
-    const serving = serve(this.#gate, { attempt, inside: stream, admit: isFull ? refuseMore : admit });
-    const done = serving.finally(() => this.#open.delete(done));
+    // What is refused here costs next to nothing, however many come at once.
+    if (!admit) return this.#refuse(attempt, UNKNOWN, stream);
+    if (this.#open.size >= MOST_CONNECTIONS) return this.#refuse(attempt, TOO_MANY, stream);
+    const done = serve(this.#gate, { attempt, inside: stream, admit }).finally(() => this.#open.delete(done));
     this.#open.add(done);
   }
 
@@ -127,34 +128,36 @@ class SessionEgress implements Egress {
     await this.#gate.ledger.close();
   }
 
-  /** Where a connection goes, as its records name it, and who judges it. */
-  #placeOf(to: Destination): Target & { admit: Admit } {
+  #refuse(attempt: Attempt, refusal: EgressRefusal, stream: Duplex): void {
+    if (!this.#end.signal.aborted) this.#gate.ledger.refused(attempt, refusal, { rule: "", isDialled: false });
+    stream.destroy(refusal);
+  }
+
+  /** Where a connection goes, as its records name it, and who judges it; nobody does where nothing leads to. */
+  #placeOf(to: Destination): Target & { admit?: Admit } {
     if (to.type === "forward") {
       const forward = this.#forwards.get(to.listen);
-      if (!forward) return { host: "127.0.0.1", port: to.listen, admit: refuseUnknown };
+      if (!forward) return { host: "127.0.0.1", port: to.listen };
       return { ...forward, admit: (asked) => admitForward(this.#gate, forward, asked) };
     }
     const canonical = canonicalHost(to.name);
-    if ("problem" in canonical) return { host: shownName(to.name), port: to.port, admit: refuseUnknown };
+    if ("problem" in canonical) return { host: shownName(to.name), port: to.port };
     const target = { host: canonical.host, port: to.port };
     // A name has an address inside for as long as the session lasts, and nothing else leads here.
     const isKnown = this.#names.get(target.host)?.ports.includes(target.port) === true;
-    return { ...target, admit: isKnown ? (asked) => admitName(this.#gate, target, asked) : refuseUnknown };
+    return isKnown ? { ...target, admit: (asked) => admitName(this.#gate, target, asked) } : target;
   }
 }
 
-const refuseUnknown: Admit = () => {
-  const denial = {
-    rule: "built-in/network.names",
-    enable_with: "connect to a name that the policy admits, by its name",
-  };
-  return Promise.reject(new EgressRefusal("no name was given an address for it", denial));
-};
-
-const refuseMore: Admit = () => {
-  const denial = { rule: "built-in/network.connections", enable_with: "close some of them first" };
-  return Promise.reject(new EgressRefusal(`${MOST_CONNECTIONS} connections are open already`, denial));
-};
+// Made once: a flood of connections must not cost a stack trace each.
+const UNKNOWN = new EgressRefusal("no name was given an address for it", {
+  rule: "built-in/network.names",
+  enable_with: "connect to a name that the policy admits, by its name",
+});
+const TOO_MANY = new EgressRefusal(`${MOST_CONNECTIONS} connections are open already`, {
+  rule: "built-in/network.connections",
+  enable_with: "close some of them first",
+});
 
 function refusalOfText(problem: string): EgressRefusal {
   return new EgressRefusal(`it ${problem}`, { rule: "built-in/network.names", enable_with: "ask for a host name" });

@@ -1,8 +1,11 @@
 import type { Carriage } from "../carriage.ts";
+import { EgressRefusal } from "../refusal.ts";
+import { carryHttp } from "./http.ts";
 import type { CarryOptions } from "./options.ts";
 import { peek } from "./peek.ts";
+import { carrySsh } from "./ssh.ts";
 import { carryTls } from "./tls.ts";
-import { refuseProtocol, shown } from "./words.ts";
+import { refuseProtocol, refuseSilence, shown } from "./words.ts";
 
 /** What the first bytes of a connection are. */
 type Kind = "tls" | "http" | "ssh";
@@ -10,7 +13,7 @@ type Kind = "tls" | "http" | "ssh";
 /** Looks at the first bytes before anything is dialled, and treats the connection as what they are. @throws EgressRefusal */
 export async function carryAuto(carriage: Carriage, options: CarryOptions): Promise<void> {
   const { inside, signal } = carriage;
-  const firstBytes = { ms: options.firstBytesMs, late: () => silent(carriage) };
+  const firstBytes = { ms: options.firstBytesMs, late: () => refuseSilence(carriage) };
   const look = (_piece: Buffer, all: Buffer) => kindOf(all, carriage);
   const kind = await peek(inside, { look, firstBytes, answerMs: options.headMs, signal });
   switch (kind) {
@@ -19,12 +22,15 @@ export async function carryAuto(carriage: Carriage, options: CarryOptions): Prom
     case "tls":
       return await carryTls(carriage, options);
     case "http":
+      return await carryHttp({ carriage, client: inside, scheme: "http", options, connect: carriage.dial });
     case "ssh":
-      throw refuseProtocol(carriage, "not yet");
+      if (carriage.port !== SSH_PORT) throw refuseSsh(carriage);
+      return await carrySsh(carriage, options);
   }
 }
 
 const SSH = "SSH-";
+const SSH_PORT = 22;
 const TOKEN = /^[!#$%&'*+.^_`|~\da-z-]/i;
 
 function kindOf(bytes: Buffer, carriage: Carriage): Kind | undefined {
@@ -36,7 +42,9 @@ function kindOf(bytes: Buffer, carriage: Carriage): Kind | undefined {
   throw refuseProtocol(carriage, `the connection begins with \`${shown(bytes)}\`, which is neither TLS nor HTTP`);
 }
 
-function silent(carriage: Carriage) {
-  const what = "the program waits for the server to speak first, so nothing says what the connection is";
-  return refuseProtocol(carriage, what);
+function refuseSsh({ name, port }: Carriage): EgressRefusal {
+  return new EgressRefusal(`the program speaks SSH, which a rule admits at port ${SSH_PORT} or by \`protocol: ssh\``, {
+    rule: "built-in/network.protocol",
+    enable_with: `make it \`{ host: ${name}, ports: [${port}], protocol: ssh }\` in \`network.allow\``,
+  });
 }

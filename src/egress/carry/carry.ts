@@ -3,6 +3,7 @@ import { carryAuto } from "./auto.ts";
 import { reset } from "./join.ts";
 import { CARRY_OPTIONS, type CarryOptions } from "./options.ts";
 import { carryRaw } from "./raw.ts";
+import { carrySsh } from "./ssh.ts";
 import { asRefusal } from "./words.ts";
 
 type Carry = (carriage: Carriage) => Promise<void>;
@@ -35,8 +36,9 @@ async function carryWith(carriage: Carriage, options: CarryOptions): Promise<voi
 function carryByProtocol(carriage: Carriage, options: CarryOptions): Promise<void> {
   switch (carriage.treatment.protocol) {
     case "tcp":
-    case "ssh":
       return carryRaw(carriage, options);
+    case "ssh":
+      return carrySsh(carriage, options);
     case "auto":
       return carryAuto(carriage, options);
   }

@@ -1,6 +1,8 @@
+const EMPTY = Buffer.alloc(0);
+
 /** Bytes that come in pieces of any size, in one place: byte by byte costs no more than all at once. */
 export class Gathered {
-  #space = Buffer.allocUnsafe(512);
+  #space = EMPTY;
   #length = 0;
 
   get length(): number {
@@ -15,11 +17,19 @@ export class Gathered {
   add(piece: Buffer): void {
     const length = this.#length + piece.length;
     if (length > this.#space.length) {
-      const space = Buffer.allocUnsafe(Math.max(length, this.#space.length * 2));
+      const space = Buffer.allocUnsafe(Math.max(length, this.#space.length * 2, 64));
       this.bytes.copy(space);
       this.#space = space;
     }
     piece.copy(this.#space, this.#length);
     this.#length = length;
+  }
+
+  /** All of it, and begins anew. */
+  take(): Buffer {
+    const bytes = this.bytes;
+    this.#space = EMPTY;
+    this.#length = 0;
+    return bytes;
   }
 }

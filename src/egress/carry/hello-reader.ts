@@ -12,7 +12,7 @@ const HEADER_BYTES = 4;
 /** Puts a ClientHello together from records and pieces of any size. */
 export class HelloReader {
   readonly #message = new Gathered();
-  #header = new Gathered();
+  readonly #header = new Gathered();
   /** Of the current record. */
   #left = 0;
 
@@ -32,12 +32,11 @@ export class HelloReader {
     const size = Math.min(5 - this.#header.length, bytes.length);
     this.#header.add(bytes.subarray(0, size));
     if (this.#header.length === 5) {
-      const header = this.#header.bytes;
+      const header = this.#header.take();
       const length = header.readUInt16BE(3);
       if (header[0] !== HANDSHAKE_RECORD || header[1] !== 3) throw malformed("a record that is none of a hello");
       if (length === 0 || length > MAX_RECORD_BYTES) throw malformed(`a record of ${length} bytes`);
       this.#left = length;
-      this.#header = new Gathered();
     }
     return bytes.subarray(size);
   }

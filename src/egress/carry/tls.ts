@@ -2,6 +2,7 @@ import type { Carriage } from "../carriage.ts";
 import { EgressRefusal } from "../refusal.ts";
 import type { ClientHello } from "./client-hello.ts";
 import { HelloReader } from "./hello-reader.ts";
+import { carryOpened } from "./opened.ts";
 import type { CarryOptions } from "./options.ts";
 import { peek } from "./peek.ts";
 import { carryRaw } from "./raw.ts";
@@ -20,7 +21,7 @@ export async function carryTls(carriage: Carriage, options: CarryOptions): Promi
     case "refused":
       throw needsInspection(carriage);
     case "opened":
-      throw needsInspection(carriage);
+      return await carryOpened(carriage, hello, options);
   }
 }
 

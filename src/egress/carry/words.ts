@@ -1,3 +1,4 @@
+import type { Decision } from "../../core/effects.ts";
 import { visibleLine } from "../../core/visible.ts";
 import type { Carriage } from "../carriage.ts";
 import { EgressRefusal } from "../refusal.ts";
@@ -11,6 +12,12 @@ export function refuseProtocol({ name, port }: Named, what: string): EgressRefus
     rule: "built-in/network.protocol",
     enable_with: `make it \`{ host: ${name}, ports: [${port}], protocol: tcp }\` in \`network.allow\``,
   });
+}
+
+/** Nothing was said at all. */
+export function refuseSilence(named: Named): EgressRefusal {
+  const what = "the program waits for the server to speak first, so nothing says what the connection is";
+  return refuseProtocol(named, what);
 }
 
 /** What no rule admits on a connection that is looked at, because two programs may read it in two ways. */
@@ -29,10 +36,23 @@ export function asRefusal(error: unknown): EgressRefusal {
   return refusal;
 }
 
-/** At most 40 bytes of what a program sent, harmless in a line. */
-export function shown(bytes: Buffer | string): string {
-  const text = typeof bytes === "string" ? bytes : bytes.toString("latin1", 0, SHOWN + 1);
-  return visibleLine(text.slice(0, SHOWN)).replaceAll("`", "'") + (text.length > SHOWN ? "…" : "");
+/** What a program sent, harmless in a line and no longer than `max` characters. */
+export function shown(bytes: Buffer | string, max = 40): string {
+  const text = typeof bytes === "string" ? bytes : bytes.toString("latin1", 0, max + 1);
+  return visibleLine(text.slice(0, max)).replaceAll("`", "'") + (text.length > max ? "…" : "");
 }
 
-const SHOWN = 40;
+type Request = { method: string; path: string };
+type Refused = { looking: Named & { scheme: "http" | "https" }; decision: Exclude<Decision, { type: "allow" }> };
+
+/** One request that the policy does not allow. */
+export function refuseRequest({ method, path }: Request, { looking, decision }: Refused): EgressRefusal {
+  const { scheme, name, port } = looking;
+  const usual = scheme === "http" ? 80 : 443;
+  const request = `${method} ${scheme}://${name}${port === usual ? "" : `:${port}`}${path}`;
+  const why = decision.type === "ask" ? "waits for a person, who is not asked for single requests" : "is not admitted";
+  return new EgressRefusal(`\`${shown(request, 200)}\` ${why}`, {
+    rule: decision.rule,
+    enable_with: decision.enableWith,
+  });
+}

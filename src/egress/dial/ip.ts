@@ -17,19 +17,21 @@ function parseV4(text: string): Ip | undefined {
 function parseV6(text: string): Ip | undefined {
   const halves = text.split("::");
   if (halves.length > 2) return undefined;
-  const [head, tail] = halves.map((half) => (half === "" ? [] : groups(half)));
+  const [head, tail] = halves.map((half, index) =>
+    half === "" ? [] : groups(half, { mayEndInV4: index === halves.length - 1 }),
+  );
   if (!head || (halves.length === 2 && !tail)) return undefined;
   if (!tail) return head.length === 16 ? head : undefined;
   const missing = 16 - head.length - tail.length;
   return missing < 2 ? undefined : [...head, ...Array<number>(missing).fill(0), ...tail];
 }
 
-/** The bytes of groups between colons, of which the last may be an IPv4 address. */
-function groups(text: string): number[] | undefined {
+/** The bytes of groups between colons; an IPv4 address may only be the very last of them. */
+function groups(text: string, { mayEndInV4 }: { mayEndInV4: boolean }): number[] | undefined {
   const parts = text.split(":");
   const bytes: number[] = [];
   for (const [index, part] of parts.entries()) {
-    const v4 = index === parts.length - 1 && part.includes(".") ? parseV4(part) : undefined;
+    const v4 = mayEndInV4 && index === parts.length - 1 && part.includes(".") ? parseV4(part) : undefined;
     if (v4) bytes.push(...v4);
     else if (/^[\da-f]{1,4}$/i.test(part)) bytes.push(Number.parseInt(part, 16) >> 8, Number.parseInt(part, 16) & 255);
     else return undefined;

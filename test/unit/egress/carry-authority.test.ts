@@ -43,7 +43,7 @@ describe("the authority of a session", () => {
   });
 
   it("certifies a name of 253 characters", async () => {
-    const name = [..."abc"].map((letter) => letter.repeat(62)).join(".") + `.${"d".repeat(59)}.test`;
+    const name = `${[..."abc"].map((letter) => letter.repeat(62)).join(".")}.${"d".repeat(59)}.test`;
     expect(await shake(authority.certificate, name, await authority.certify(name))).toBe(`DNS:${name}`);
   });
 

@@ -5,6 +5,7 @@ import type { Carriage } from "../../../src/egress/carriage.ts";
 import { createCarry } from "../../../src/egress/carry/carry.ts";
 import type { CarryOptions } from "../../../src/egress/carry/options.ts";
 import { EgressRefusal } from "../../../src/egress/refusal.ts";
+import { MuxStream, type MuxWire } from "../../../src/protocol/mux-stream.ts";
 
 /** What became of one carried connection. `undefined` while it goes on or when it ended by itself. */
 export type Carried = { done: Promise<EgressRefusal | undefined>; dials: number; up: number; down: number };
@@ -29,7 +30,8 @@ export async function openGate(given: GateOptions): Promise<Gate> {
   const { protocol = "auto", tls = "sealed", options = {}, to = 1, ...rest } = given;
   const carry = createCarry({ lingerMs: 200, ...options });
   const carried: Carried[] = [];
-  const server = createServer({ allowHalfOpen: true }, (inside) => {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    const inside = channelOf(socket);
     const one: Carried = { done: Promise.resolve(undefined), dials: 0, up: 0, down: 0 };
     const carriage: Carriage = {
       inside,
@@ -59,6 +61,35 @@ export async function openGate(given: GateOptions): Promise<Gate> {
   });
   const close = await listenOn(server);
   return { port: portOf(server), carried, close };
+}
+
+/** A connection of the container, as it reaches the controller: over a channel with credit, half-close and resets. */
+function channelOf(socket: Socket): MuxStream {
+  const wireTo = (other: () => MuxStream): MuxWire => ({
+    data: (_id, body, sent) => {
+      setImmediate(() => other().receive(body));
+      setImmediate(sent);
+    },
+    end: (_id, sent) => {
+      setImmediate(() => other().receiveEnd());
+      setImmediate(sent);
+    },
+    credit: (_id, body) => setImmediate(() => other().receiveCredit(body.readUInt32BE())),
+    reset: (_id, reason) => setImmediate(() => other().receiveReset(reason)),
+    closed: () => undefined,
+  });
+  const inside: MuxStream = new MuxStream(
+    1,
+    wireTo(() => outside),
+  );
+  const outside: MuxStream = new MuxStream(
+    1,
+    wireTo(() => inside),
+  );
+  socket.pipe(outside).pipe(socket);
+  socket.on("error", (error) => outside.destroy(error));
+  outside.on("error", () => socket.resetAndDestroy());
+  return inside;
 }
 
 /** The outcome of the only connection. */
@@ -112,13 +143,13 @@ export async function listenOn(server: Server): Promise<() => Promise<void>> {
   };
 }
 
-/** Everything a stream says until it ends; what cut it comes instead of the rest, as `!ECONNRESET`. */
+/** Everything a stream says until it ends, which is answered by the same; what cut it comes instead of the rest, as `!ECONNRESET`. */
 export function readAll(stream: Duplex): Promise<string> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];
     const text = () => Buffer.concat(parts).toString("latin1");
     stream.on("data", (part: Buffer) => parts.push(part));
-    stream.on("end", () => resolve(text()));
+    stream.on("end", () => stream.end(() => resolve(text())));
     stream.on("error", (error: NodeJS.ErrnoException) => resolve(`${text()}!${error.code}`));
     stream.on("close", () => resolve(`${text()}!closed`));
   });
