@@ -6,7 +6,7 @@ import { ADMITTED } from "./read-layer.ts";
 
 /** The rule of `--allow-host HOST[:PORT]`, port 443 where none is named. @throws GloveboxError `USAGE`. */
 export function allowHostRule(text: string): HostRule {
-  const [, name = text, digits] = /^([^:]*):(\d+)$/.exec(text) ?? [];
+  const [, name = text, digits] = /^([^:]*|\[[^\]]*\]):(\d+)$/.exec(text) ?? [];
   const port = Number(digits ?? 443);
   if (port < 1 || port > 65_535) throw unusable(text, "has a port that is none; expected 1 to 65535");
   const found = hostPattern(name);

@@ -3,9 +3,15 @@ import { ADDRESS_PROBLEM, canonicalHost } from "./host-name.ts";
 /** What a rule says of hosts, in its one form: a name, or `*.name` for every name below it; or why the text is neither. */
 export type HostPattern = { pattern: string } | { problem: string };
 
-/** `problem` says what is expected and goes after the text: "`x` is a URL; expected …". */
-export function hostPattern(text: string): HostPattern {
-  if (text === "*") return { problem: "is every host; name a domain, such as `*.example.com`" };
+/**
+ * `problem` says what is expected and goes after the text: "`x` is a URL; expected …". What a rule `admits` is never a
+ * whole top level; what it `denies` may be.
+ */
+export function hostPattern(text: string, rule: "admits" | "denies" = "admits"): HostPattern {
+  if (text === "*") {
+    const instead = rule === "admits" ? "name a domain, such as `*.example.com`" : "`allow: []` says that";
+    return { problem: `is every host; ${instead}` };
+  }
   const isWild = text.startsWith("*.");
   const found = canonicalHost(isWild ? text.slice(2) : text);
   if ("problem" in found) return { problem: wordsFor(text, found.problem) };
@@ -13,7 +19,7 @@ export function hostPattern(text: string): HostPattern {
   if (isOurs(host)) {
     return { problem: "is the container itself when asked for inside; use `forward` for a service of this machine" };
   }
-  if (isWild && !host.includes(".")) {
+  if (rule === "admits" && isWild && !host.includes(".")) {
     return { problem: `is every site below \`.${host}\`; name a domain, such as \`*.example.com\`` };
   }
   return { pattern: isWild ? `*.${host}` : host };
@@ -30,7 +36,7 @@ function wordsFor(text: string, problem: string): string {
   if (problem === ADDRESS_PROBLEM || /^[\d.:a-f]+\/\d+$/i.test(text)) return ADDRESS;
   if (text.includes("/")) return "has a path; expected a host name alone, such as `example.com`";
   if (text.includes(":")) return portProblem(text);
-  if (text.includes("*")) return "has a `*` inside; only `*.` at the beginning is a wildcard";
+  if (text.lastIndexOf("*") > 0) return "has a `*` inside; only `*.` at the beginning is a wildcard";
   return problem;
 }
 

@@ -128,6 +128,7 @@ type HostItem = NonNullable<Network["allow"] | Network["deny"]>[number];
 
 function hostRule(item: HostItem, list: HostListName): HostRule {
   const said = list === "deny" ? DENIED : ADMITTED;
+  const patternOf = (text: string): string => requirePattern(text, list === "deny" ? "denies" : "admits");
   if (typeof item === "string") return { host: patternOf(item), ...said };
   if ("registry" in item) return { host: `registry:${item.registry}`, ...said };
   const rule = { host: patternOf(item.host), ...said, ports: item.ports ?? said.ports };
@@ -158,8 +159,8 @@ export const ADMITTED: Said = {
 const DENIED: Said = { ...ADMITTED, ports: "all", protocol: "tcp" };
 
 /** @throws Error for what the schema has not let through: a fault of ours, never a name nobody wrote. */
-function patternOf(text: string): string {
-  const found = hostPattern(text);
+function requirePattern(text: string, rule: "admits" | "denies"): string {
+  const found = hostPattern(text, rule);
   if ("problem" in found) throw new Error(`\`${text}\` ${found.problem}`);
   return found.pattern;
 }

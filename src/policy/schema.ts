@@ -41,15 +41,16 @@ const exactPaths = list(
 const entries = list(text((value) => pathProblem(value) ?? unprotectProblem(normalPath(value))));
 const port = z.int().min(1).max(65_535);
 const ports = z.array(port).min(1).max(100).optional();
-const hostName = text((value) => {
-  const found = hostPattern(value);
-  return "problem" in found ? found.problem : undefined;
-});
+const hostName = (rule: "admits" | "denies") =>
+  text((value) => {
+    const found = hostPattern(value, rule);
+    return "problem" in found ? found.problem : undefined;
+  });
 const registry = z.strictObject({ registry: z.enum(["npm", "pip", "cargo", "go", "apt"]) });
 
 const admittedHost = z
   .strictObject({
-    host: hostName,
+    host: hostName("admits"),
     ports,
     protocol: z.enum(["auto", "tcp", "ssh"]).optional(),
     private: z.boolean().optional(),
@@ -83,8 +84,8 @@ function hostConflict(rule: {
   return undefined;
 }
 
-const admittedHosts = list(z.union([hostName, admittedHost, registry]));
-const deniedHosts = list(z.union([hostName, z.strictObject({ host: hostName, ports }), registry]));
+const admittedHosts = list(z.union([hostName("admits"), admittedHost, registry]));
+const deniedHosts = list(z.union([hostName("denies"), z.strictObject({ host: hostName("denies"), ports }), registry]));
 
 const address = text((value) => {
   const number = Number(/^(?:[\w.-]+|\[[\da-f:]+\]):(\d{1,5})$/i.exec(value)?.[1]);

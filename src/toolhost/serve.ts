@@ -119,7 +119,9 @@ export class ToolHost {
         isQuiet: () => this.#running.size === 0 && scope.session().length === 0,
         onChange: (change) => this.#sayChanged(change),
       });
-      const egress = hello.egress && new Egress({ settings: hello.egress, peer: this.#peer, whose: shell.whose });
+      const egress =
+        hello.egress &&
+        new Egress({ settings: hello.egress, peer: this.#peer, whose: shell.whose, after: shell.settled });
       this.#greeted = { host, shell, guard, watch, egress, handlers: { ...FILE_HANDLERS, bash: shell.handleBash } };
       // One that died while it held everything still has left it so.
       if (hello.previousPid !== undefined) void shell.settled.then(() => scope.continueAll?.());

@@ -170,7 +170,10 @@ describe("a run with a network", () => {
     expect(types.at(-1)).toBe("egress_end");
   });
 
-  it.each([["without `--approve`", {}], ["with `--approve auto`", { approver: YES_APPROVER, askAlways: true }]])(
+  it.each([
+    ["without `--approve`", {}],
+    ["with `--approve auto`", { approver: YES_APPROVER, askAlways: true }],
+  ])(
     "L-12 denies a host that must be asked for where nobody is there, and ends with exit code 3: %s",
     async (_, options) => {
       await using scene = await Scene.create();

@@ -1,12 +1,13 @@
 import { homedir, tmpdir } from "node:os";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Secrets } from "../../src/core/secrets.ts";
-import { BUILT_IN_POLICY } from "../../src/policy/policy.ts";
+import { BUILT_IN_POLICY, type Policy } from "../../src/policy/policy.ts";
 import { Arena, type ArenaOptions } from "../../src/session/attacks/arena.ts";
 import type { AttackOutcome, AttackResult } from "../../src/session/attacks/attack.ts";
 import { ATTACKS } from "../../src/session/attacks/catalogue.ts";
 import { carryOut } from "../../src/session/attacks/run.ts";
 import { isHeld } from "../../src/session/attacks/suite.ts";
+import { type OpenPlain, openPlainSandbox } from "../../src/session/plain-sandbox.ts";
 import { surroundingsOf } from "../../src/session/surroundings.ts";
 import { cli, connect, engineGroup, Place } from "../support/engine.ts";
 import { baseRef, buildTestImage, removeTestImage } from "../support/test-image.ts";
@@ -116,6 +117,17 @@ describe("the attack suite itself", () => {
     expect(await verdictsIn(arena, ids)).toEqual(ids.map((id) => [id, "not_contained"]));
   });
 
+  it("sees what a gate lets by that admits every name, port and byte", async () => {
+    const loose: OpenPlain = (request, surroundings) =>
+      openPlainSandbox({ ...request, policy: loosened(request.policy) }, surroundings);
+    await using arena = await openArena({ open: loose });
+    const ids = [
+      ...["N-01", "N-02", "N-03", "N-06", "N-12", "N-13", "N-20", "N-21", "N-23", "N-32", "N-33", "N-42"],
+      ...["N-46", "N-47", "N-60", "N-61", "N-63", "N-64", "N-67"],
+    ];
+    expect(await verdictsIn(arena, ids)).toEqual(ids.map((id) => [id, "not_contained"]));
+  });
+
   it("proves nothing by a sandbox that is dead", async () => {
     await using arena = await openArena();
     const ids = ATTACKS.filter(({ id, alone }) => !alone && /^(FS-[012]|N-|P-|C-|L-05)/.test(id)).map(({ id }) => id);
@@ -125,6 +137,16 @@ describe("the attack suite itself", () => {
     expect(outcomes.length).toBeGreaterThan(40);
   });
 });
+
+/** Nothing that an attack asks for is kept from it. */
+function loosened(policy: Policy): Policy {
+  const all = { protocol: "tcp", private: true, inspect: false, methods: "all", paths: "all" } as const;
+  const ports = [22, 25, 80, 443, 7777, 7778, 8443];
+  const names = ["*.test", "example.com", "dns.google", "cloudflare-dns.com", "*.internal"];
+  const items = names.map((host) => ({ value: { ...all, host, ports }, rule: "test/network.allow[0]" }));
+  const hosts = [{ allow: { rule: "test/network.allow", items } }];
+  return { ...policy, network: { ...policy.network, hosts } };
+}
 
 function besideIt(workspace: { source: string; target: string }) {
   const outside = (path: string): string => path.replace(/workspace$/, "outside");

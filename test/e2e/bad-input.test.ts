@@ -23,7 +23,8 @@ async function prepared(): Promise<Place> {
   await writeFile(join(place.folder, "typo.yaml"), `- text: "a"\n- txet: "b"\n`);
   await writeFile(join(place.folder, "file"), "x");
   await writeFile(join(place.folder, "suffix.yaml"), "version: 1\nnetwork: { allow: ['*.co.uk'] }\n");
-  await writeFile(join(place.folder, "wildcard.yaml"), "version: 1\nnetwork: { allow: ['*.example.com'] }\n");
+  const unseen = "version: 1\nnetwork: { allow: [{ host: a.example.com, methods: [GET] }] }\n";
+  await writeFile(join(place.folder, "unseen.yaml"), unseen);
   return place;
 }
 
@@ -39,10 +40,40 @@ const CASES: Case[] = [
     says: /`\*\.co\.uk` is every site below a public suffix/,
   },
   {
-    name: "a policy with a wildcard that nothing enforces yet",
-    args: (p) => ["policy", "check", `${p.folder}/wildcard.yaml`],
+    name: "a policy with a limit of requests that nobody could see",
+    args: (p) => ["policy", "check", `${p.folder}/unseen.yaml`],
     code: 2,
-    says: /not enforced yet/,
+    says: /`network\.allow\[0\]\.methods` .*add `inspect: true`/,
+  },
+  {
+    name: "N-34 every host as a host to allow",
+    args: (p) => ["run", ...inRepo(p), ...scripted(p), "--allow-host", "*", "go"],
+    code: 2,
+    says: /`\*` is every host.*--allow-host packages\.example\.com/s,
+  },
+  {
+    name: "a URL as a host to allow",
+    args: (p) => ["exec", ...inRepo(p), "--allow-host", "https://a.example.com/x", "--", "true"],
+    code: 2,
+    says: /is a URL.*HOST:PORT/s,
+  },
+  {
+    name: "O-NET-02 an address as a host to allow",
+    args: (p) => ["run", ...inRepo(p), ...scripted(p), "--allow-host", "0x7f.1:80", "go"],
+    code: 2,
+    says: /is an address/,
+  },
+  {
+    name: "a host to allow with a port that is none",
+    args: (p) => ["policy", "show", ...inRepo(p), "--allow-host", "a.example.com:99999"],
+    code: 2,
+    says: /has a port that is none/,
+  },
+  {
+    name: "a host that is to be explained and is none",
+    args: (p) => ["policy", "explain", "host", "a..example.com", ...inRepo(p)],
+    code: 2,
+    says: /is no host name/,
   },
   { name: "no command", args: () => [], code: 2, says: /Usage: glovebox/ },
   { name: "an unknown command", args: () => ["rnu", "x"], code: 2, says: /`rnu`.*`?run/s },

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { stat, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { cli, cliPath, Place, startCli } from "../support/engine.ts";
@@ -38,14 +40,33 @@ class Terminal {
   }
 }
 
-async function asking(place: Place, calls: string, options = ["--approve", "ask"]): Promise<Terminal> {
+async function asking(
+  place: Place,
+  calls: string,
+  options = ["--approve", "ask"],
+  env: Record<string, string> = {},
+): Promise<Terminal> {
   await writeFile(join(place.folder, "s.yaml"), `- calls: [ ${calls} ]\n- text: "The end."\n`);
   return new Terminal(
     ["run", ...options, "--workspace", place.root, "--model", `scripted:${place.folder}/s.yaml`, "go"],
-    {
-      GLOVEBOX_HOME: join(place.folder, "h"),
-    },
+    { GLOVEBOX_HOME: join(place.folder, "h"), ...env },
   );
+}
+
+/** A proxy of the person's own network, behind which every host says what it is told. */
+async function openProxy(): Promise<{ env: Record<string, string>; asked: string[]; server: Server }> {
+  const asked: string[] = [];
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", (head: Buffer) => {
+      asked.push(head.toString().split(" ", 2).join(" "));
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      socket.pipe(socket);
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return { env: { HTTPS_PROXY: `http://somebody:pass-of-proxy@127.0.0.1:${port}` }, asked, server };
 }
 
 const exists = (path: string): Promise<boolean> =>
@@ -134,6 +155,61 @@ describe("a person at a terminal", () => {
     terminal.type("\u0003");
     expect(await terminal.ended).toBe(130);
     expect(await exists(join(place.root, "a"))).toBe(false);
+  });
+});
+
+describe("a person at a terminal who is asked for a host", () => {
+  const POLICY = `version: 1
+network: { ask: [{ host: git.example.test, ports: [7], protocol: tcp }] }
+`;
+  const REACH = "exec 3<>/dev/tcp/git.example.test/7 && echo hello >&3 && read -t 20 -u 3 line && echo got $line";
+  const ASKED_HOST = "[n]o: ";
+
+  async function reaching(place: Place, times: number, env: Record<string, string>): Promise<Terminal> {
+    await writeFile(join(place.folder, "p.yaml"), POLICY);
+    const calls = Array.from({ length: times }, () => `{ bash: { command: "${REACH}" } }`);
+    return asking(place, calls.join(", "), ["--policy", join(place.folder, "p.yaml"), "--approve", "auto"], env);
+  }
+
+  async function shown(place: Place, ...options: string[]): Promise<string> {
+    const env = { GLOVEBOX_HOME: join(place.folder, "h") };
+    return (await cli(["sessions", "show", "latest", ...options], { cwd: place.root, env })).stdout;
+  }
+
+  it("L-10 says no, once and for this session, and no flag answers in their place", async () => {
+    await using place = await Place.create();
+    const { env, asked, server } = await openProxy();
+    const terminal = await reaching(place, 4, env);
+    await terminal.see(ASKED_HOST);
+    expect(terminal.output).toMatch(/Connect to git\.example\.test, port 7\?[\s\S]*for bash exec 3<>/);
+    terminal.type("n\r");
+    await terminal.see(ASKED_HOST);
+    terminal.type("y\r");
+    await terminal.see(ASKED_HOST);
+    terminal.type("s\r");
+    expect([await terminal.ended, terminal.output]).toEqual([0, expect.stringContaining("The end.")]);
+    server.close();
+    expect(asked).toEqual(Array.from({ length: 3 }, () => "CONNECT git.example.test:7"));
+    expect((await shown(place)).match(/approval: .*/g)).toEqual([
+      "approval: no to git.example.test:7 (a person; rule user/network.ask[0])",
+      "approval: yes to git.example.test:7 (a person; rule user/network.ask[0])",
+      "approval: yes to git.example.test:7 (a person, for the session; rule user/network.ask[0])",
+    ]);
+    const table = await shown(place, "--egress");
+    expect(table).toMatch(/git\.example\.test:7 +allowed +3 +18 B +18 B +user\/network\.ask\[0\]/);
+    expect(table).toMatch(/git\.example\.test:7 +denied +1 /);
+    expect(await shown(place, "--json")).not.toContain("pass-of-proxy");
+  });
+
+  it("O-CLI-02 says no and ends the run with Ctrl-C at the question", async () => {
+    await using place = await Place.create();
+    const { env, asked, server } = await openProxy();
+    const terminal = await reaching(place, 2, env);
+    await terminal.see(ASKED_HOST);
+    terminal.type("\u0003");
+    expect(await terminal.ended).toBe(130);
+    server.close();
+    expect(asked).toEqual([]);
   });
 });
 

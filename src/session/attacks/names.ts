@@ -135,7 +135,7 @@ export const NAME_ATTACKS: Attack[] = [
       unlikely(
         "сontrol.glovebox.test",
         "con\u200btrol.glovebox.test",
-        "control。glovebox.test",
+        "c\u00f8ntrol.glovebox.test",
         "xn--ontrol-3vf.glovebox.test",
       ),
     ],

@@ -1,21 +1,26 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
 const MOST_NOTED = 20;
 
-/** A proxy on the loopback that lets nothing through and notes where it should have gone. */
+/**
+ * A proxy on the loopback that lets nothing through and notes where it should have gone: for who has its `url` with the
+ * key in it, since any program of the machine can connect.
+ */
 export class NotingProxy {
   readonly #server: Server;
   readonly #asked = new Set<string>();
+  readonly #key = randomBytes(16).toString("hex");
 
   private constructor() {
     this.#server = createServer((request, response) => {
-      this.#note(request.url ?? "");
+      this.#note(request, request.url ?? "");
       response.writeHead(403, { connection: "close" }).end();
     });
-    this.#server.on("connect", ({ url = "" }, socket) => {
-      this.#note(`https://${url}`);
+    this.#server.on("connect", (request: IncomingMessage, socket) => {
+      this.#note(request, `https://${request.url ?? ""}`);
       socket.on("error", () => undefined);
       socket.end("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     });
@@ -30,7 +35,7 @@ export class NotingProxy {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://ask:${this.#key}@127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
   /** Addresses of hosts, each once, in the order of the first questions. */
@@ -44,7 +49,9 @@ export class NotingProxy {
     await once(this.#server, "close");
   }
 
-  #note(text: string): void {
+  #note({ headers }: IncomingMessage, text: string): void {
+    const expected = `Basic ${Buffer.from(`ask:${this.#key}`).toString("base64")}`;
+    if (headers["proxy-authorization"] !== expected) return;
     if (this.#asked.size < MOST_NOTED && URL.canParse(text)) this.#asked.add(new URL(text).origin);
   }
 }

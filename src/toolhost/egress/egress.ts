@@ -25,6 +25,8 @@ export type EgressParts = {
     ping(): Promise<void>;
   };
   whose: Whose;
+  /** Nothing is bound before: a tool host that was here until now may still hold the ports. */
+  after?: Promise<unknown>;
   places?: Places;
   refusals?: Refusals;
 };
@@ -41,10 +43,10 @@ export class Egress {
   readonly #servers: DnsServer[];
   /** Forwarded ports that could not be listened at yet. */
   #unbound: Place[];
-  #binding: Promise<void> = Promise.resolve();
+  #binding: Promise<void>;
 
   constructor(parts: EgressParts) {
-    const { peer, settings, places = PLACES, refusals = new Refusals() } = parts;
+    const { peer, settings, after = Promise.resolve(), places = PLACES, refusals = new Refusals() } = parts;
     const attribution = new Attribution(parts.whose);
     const byOf = attribution.of.bind(attribution);
     this.#refusals = refusals;
@@ -66,7 +68,8 @@ export class Egress {
     });
     this.#servers = places.dns.map((place) => new DnsServer(place, (packet, client) => resolver.reply(packet, client)));
     this.#unbound = places.forwards.flatMap((address) => settings.forwards.map((port) => ({ address, port })));
-    this.#binding = this.#bind();
+    const bind = (): Promise<void> => this.#bind();
+    this.#binding = after.then(bind, bind);
   }
 
   /** Resolves when names are answered and forwarded ports listened at, as far as that is possible. */

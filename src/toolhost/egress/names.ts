@@ -78,6 +78,7 @@ export class Names {
 
   async #admit(name: string, admitted: AdmittedName): Promise<Verdict> {
     const { address } = admitted;
+    if (name.length > MAX_NAME_CHARS) return { type: "refused" };
     if (!this.#admitted.has(name) && this.#admitted.size >= MAX_NAMES) return { type: "failed" };
     // An address without the listeners would lead to whatever a command has put there.
     if (!(await this.#parts.listen(name, admitted))) return { type: "refused" };

@@ -50,6 +50,44 @@ describe("`policy show`", () => {
   });
 });
 
+describe("`policy show` of hosts", () => {
+  const RULES =
+    'network: { allow: [a.example.com, { host: api.example.com, ports: [80, 443], inspect: true, methods: [GET], paths: ["/public/**"] }, { host: db.example.com, ports: [5432], protocol: tcp, private: true }], ask: [g.example.com], deny: ["*.example"] }';
+
+  it("prints ports, protocol and what of requests is let through", async () => {
+    const io = fakeIo();
+    await mkdir(join(io.cwd, "repo"));
+    await mkdir(join(io.cwd, "home"));
+    await writeFile(join(io.cwd, "home/policy.yaml"), `version: 1\n${RULES}\n`);
+    expect(await policy(io, "show", "--json", "--allow-host", "x.example.com:8080", ...IN_REPO)).toBe(0);
+    const shown = JSON.parse(io.stdout.text);
+    expect(shown.policy.network).toEqual({
+      allow: [
+        "x.example.com:8080",
+        "a.example.com",
+        "api.example.com:80,443 (inspect, GET, /public/**)",
+        "db.example.com:5432 (tcp, private)",
+      ],
+      ask: ["g.example.com"],
+      deny: ["*.example"],
+      forward: [],
+    });
+    expect(shown.origins["network.allow"]).toMatchObject({
+      "x.example.com:8080": "flag/allow-host[0]",
+      "db.example.com:5432 (tcp, private)": "user/network.allow[2]",
+    });
+  });
+
+  it("L-07 says that a project without hosts drops those of the command line", async () => {
+    const io = await withProject("network: { allow: [] }");
+    expect(await policy(io, "show", "--allow-host", "a.example.com", ...IN_REPO)).toBe(0);
+    expect(io.stdout.text).toContain(
+      "dropped flag/allow-host[0] (a.example.com): project/network.allow keeps no connection without it",
+    );
+    expect(io.stdout.text).toMatch(/network\.allow +nothing/);
+  });
+});
+
 describe("`policy check`", () => {
   it("says that a file is a policy, or where it is not", async () => {
     const io = await withProject("limits: { pids: 64 }");
@@ -81,12 +119,57 @@ describe("`policy explain`", () => {
     ["tool", "bsah", "Did you mean `bash`?", 2],
     ["pth", "x", "`path`", 2],
     ["host", "http://x", "is a URL", 2],
+    ["host", "a.example:0", "has a port that is none", 2],
+    ["host", "*.example", "is a pattern; expected one host", 2],
+    ["host", "0x7f.1", "is an address", 2],
   ])("of %s %s is %s", async (kind, value, says, code) => {
     const io = await withProject(
       "workspace: { readonly: [infra] }\ntools: { deny: [grep] }\napproval: { exec: ask }\ncommands: [{ match: git push, decision: ask }, { match: npm publish, decision: deny }]",
     );
     expect(await policy(io, "explain", kind, value, ...IN_REPO)).toBe(code);
     expect(io.stdout.text + io.stderr.text).toContain(says);
+  });
+});
+
+describe("`policy explain host`", () => {
+  const RULES =
+    'network: { allow: [a.example.com, { host: db.example.com, ports: [5432], protocol: tcp }, { host: api.example.com, inspect: true, methods: [GET], paths: ["/public/**"] }, { host: plain.example.com, ports: [80], methods: [GET] }], ask: [{ host: g.example.com, ports: [22], protocol: ssh }] }';
+
+  it.each([
+    ["A.example.com.", "allow: user/network.allow[0] (", "; TLS for this name passes unopened, and plain HTTP"],
+    ["b.example.com", "deny: user/network.allow (", ")"],
+    ["b.example.com:8443", "allow: flag/allow-host[0]", "; TLS for this name passes unopened, and plain HTTP"],
+    ["db.example.com:5432", "allow: user/network.allow[1] (", "; any bytes pass unseen"],
+    ["g.example.com:22", "ask: user/network.ask[0] (", "; SSH passes"],
+    ["api.example.com", "allow: user/network.allow[2] (", "opened and each request judged, plain HTTP as well"],
+    ["GET api.example.com/public/a", "allow: user/network.allow[2] (", "plain HTTP as well"],
+    ["POST api.example.com/public/a", "deny: user/network.allow (", "plain HTTP as well"],
+    ["GET api.example.com/private", "deny: user/network.allow (", "plain HTTP as well"],
+    ["POST a.example.com/x", "allow: user/network.allow[0] (", "passes unopened, and plain HTTP"],
+    ["plain.example.com:80", "allow: user/network.allow[3] (", "; each request of plain HTTP is judged, TLS refused"],
+  ])("of %s says how a connection is treated", async (value, begins, ends) => {
+    const io = fakeIo();
+    await mkdir(join(io.cwd, "repo"));
+    await mkdir(join(io.cwd, "home"));
+    await writeFile(join(io.cwd, "home/policy.yaml"), `version: 1\n${RULES}\n`);
+    expect(await policy(io, "explain", "host", value, "--allow-host", "b.example.com:8443", ...IN_REPO)).toBe(0);
+    const line = io.stdout.text.trimEnd();
+    expect([line.startsWith(begins), line.endsWith(ends), line]).toEqual([true, true, line]);
+  });
+
+  it("is one object for programs", async () => {
+    const io = fakeIo();
+    await mkdir(join(io.cwd, "repo"));
+    expect(await policy(io, "explain", "host", "a.example", "--allow-host", "a.example", "--json", ...IN_REPO)).toBe(0);
+    expect(JSON.parse(io.stdout.text)).toEqual({
+      version: 1,
+      kind: "host",
+      value: "a.example",
+      decision: "allow",
+      rule: "flag/allow-host[0]",
+      treatment: { protocol: "auto", tls: "sealed" },
+      place: null,
+    });
   });
 });
 

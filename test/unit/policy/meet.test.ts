@@ -23,7 +23,7 @@ describe("L-06 the meet of two layers", () => {
       }),
       RUNS,
     );
-  }, 60_000);
+  }, 120_000);
 
   it("is associative", () => {
     holds(
@@ -32,7 +32,7 @@ describe("L-06 the meet of two layers", () => {
       }),
       RUNS,
     );
-  }, 60_000);
+  }, 120_000);
 
   it("is idempotent, and no opinion changes nothing", () => {
     holds(
@@ -42,7 +42,7 @@ describe("L-06 the meet of two layers", () => {
       }),
       RUNS,
     );
-  }, 60_000);
+  }, 120_000);
 
   it("is never looser than either, and monotone: a tighter layer gives no looser result", () => {
     holds(
@@ -53,7 +53,7 @@ describe("L-06 the meet of two layers", () => {
       }),
       RUNS,
     );
-  }, 60_000);
+  }, 120_000);
 });
 
 describe("a rule that covers another", () => {
@@ -98,7 +98,7 @@ describe("the effective policy", () => {
       }),
       { numRuns: 3_000 },
     );
-  }, 60_000);
+  }, 120_000);
 
   it("L-01 a project that is not trusted never makes anything looser than without it", () => {
     holds(
@@ -110,7 +110,7 @@ describe("the effective policy", () => {
       }),
       { numRuns: 3_000 },
     );
-  }, 60_000);
+  }, 120_000);
 
   it("L-07 a host that any layer denies is denied, whatever the others say", () => {
     holds(
@@ -125,7 +125,7 @@ describe("the effective policy", () => {
       }),
       { numRuns: 3_000 },
     );
-  }, 60_000);
+  }, 120_000);
 
   it("does not call a wildcard dropped because one name below it is denied", () => {
     const hosts = (list: string, ...names: string[]) => ({
@@ -192,7 +192,7 @@ describe("the effective policy", () => {
       }),
       { numRuns: 3_000 },
     );
-  }, 60_000);
+  }, 120_000);
 
   it("reports every request of a project that the person's ceiling does not grant, and no other", () => {
     holds(

@@ -8,6 +8,7 @@ import { BUILT_IN_LAYER } from "../../../src/policy/built-in.ts";
 import { BUILT_IN_POLICY, type Policy } from "../../../src/policy/policy.ts";
 import { explain } from "../../../src/session/explain.ts";
 import { commandEnvOf } from "../../../src/session/policy-use.ts";
+import { PackageManagers } from "../../support/package-managers.ts";
 import { looserIn } from "../../support/policy-layers.ts";
 import { PolicyPlace } from "../../support/policy-place.ts";
 import { policyJsonSchema, policyReference } from "../../support/policy-reference.ts";
@@ -79,6 +80,32 @@ describe("the policies that come with glovebox", () => {
     const { policy } = await place.load({ policy: "offline" });
     expect(policy.approval.net).toBe("deny");
     expect(commandEnvOf(policy, {})).toMatchObject({ npm_config_offline: "true", PIP_NO_INDEX: "1", GOPROXY: "off" });
+  });
+
+  it.each([
+    ["node", "npm"],
+    ["python", "pip"],
+  ])("%s reaches what %s of this machine is configured for, and nothing else", async (name, manager) => {
+    await using managers = await PackageManagers.create();
+    await managers.shell("npm", `echo '{"registry":"https://mirror.example.com"}'`);
+    await managers.shell("python3", "echo \"global.index-url='https://mirror.example.com/simple'\"");
+    await using place = await PolicyPlace.create({ PATH: managers.bin });
+    const loaded = await place.load({ policy: name, strictPolicy: true });
+    expect(loaded.facts.warnings).toEqual([]);
+    expect(explain("host", "mirror.example.com", loaded, place.root)).toMatchObject({ decision: "allow" });
+    expect(explain("host", "other.example.com", loaded, place.root).decision).toBe("deny");
+    expect(loaded.policy.network.hosts[0]?.allow?.items[0]?.value.registry).toBe(manager);
+  });
+
+  it.each([
+    ["batch", "allow"],
+    ["strict", "ask"],
+    ["offline", "deny"],
+  ])("%s has no host, and to one that the person adds it says %s", async (name, decision) => {
+    await using place = await PolicyPlace.create();
+    const loaded = await place.load({ policy: name, allowHosts: ["a.example.com"] });
+    expect(explain("host", "a.example.com", loaded, place.root).decision).toBe(decision);
+    expect(explain("host", "b.example.com", loaded, place.root).decision).toBe("deny");
   });
 
   it.each([
