@@ -18,6 +18,13 @@ export function freeAddress(): string {
   return `127.${100 + (process.pid % 100)}.${(process.pid >> 3) % 250}.${lastBlock}`;
 }
 
+/** A port below those the kernel gives away, that no other test process of this machine is likely to look at. */
+export function freePort(): number {
+  return 20_000 + ((process.pid * 16 + lastPort++) % 12_000);
+}
+
+let lastPort = 0;
+
 /** Call 1 runs, and nothing else lives. */
 export const ONE_CALL: Whose = {
   running: () => 1,

@@ -81,9 +81,9 @@ describe("whose a connection is", () => {
 
   it("of a background job is the call's that made it, while another call runs and after that", async () => {
     const go = join(shell.folder, "go");
-    const job = `until [ -e ${go} ]; do sleep 0.05; done; ${door.knock("job")}; ${door.knock("job again")}; sleep 60`;
+    const job = `until [ -e ${go} ]; do sleep 0.05; done; ${door.knock("job")}; ${door.knock("job again")}; touch ${go}ne`;
     await shell.run(job, { id: 51, background: true });
-    await shell.run(`${door.knock("call")}; touch ${go}; sleep 1`, { id: 52 });
+    await shell.run(`${door.knock("call")}; touch ${go}; until [ -e ${go}ne ]; do sleep 0.05; done`, { id: 52 });
     expect(Object.fromEntries(door.seen)).toEqual({
       call: { call: 52, assumed: false },
       job: { call: 51, assumed: false },
@@ -93,9 +93,9 @@ describe("whose a connection is", () => {
 
   it("of a process that left its session and its parent is still its job's", async () => {
     const go = join(shell.folder, "go");
-    const inner = `until [ -e ${go} ]; do sleep 0.05; done; ${door.knock("daemon")}`;
+    const inner = `until [ -e ${go} ]; do sleep 0.05; done; ${door.knock("daemon")}; touch ${go}ne`;
     await shell.run(`setsid bash -c '${inner}' >/dev/null 2>&1 & sleep 0.3`, { id: 61 });
-    await shell.run(`touch ${go}; sleep 1`, { id: 62 });
+    await shell.run(`touch ${go}; until [ -e ${go}ne ]; do sleep 0.05; done`, { id: 62 });
     expect(door.seen.get("daemon")).toEqual({ call: 61, assumed: false });
   });
 
@@ -103,7 +103,7 @@ describe("whose a connection is", () => {
     await shell.run("sleep 60", { id: 71, background: true });
     const unknown: Client = { protocol: "udp", address: "127.0.0.1", port: 1, ourPort: 1 };
     const running = shell.run("sleep 0.5", { id: 72 });
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    while (shell.shell.whose.running() !== 72) await new Promise((resolve) => setImmediate(resolve));
     const during = attribution.of(unknown);
     await running;
     expect([during, attribution.of(unknown)]).toEqual([

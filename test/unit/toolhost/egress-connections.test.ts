@@ -4,9 +4,9 @@ import { createServer } from "node:net";
 import { type Duplex, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { freeAddress, Inside, readAll } from "../../support/egress-inside.ts";
+import { freeAddress, freePort, Inside, readAll } from "../../support/egress-inside.ts";
 
-const PORT = 20_090;
+const [PORT, FORWARD] = [freePort(), freePort()];
 const codeOf = (error: { code?: string }): string => error.code ?? "no code";
 
 /** A connection to the one name there is, which has its address already. */
@@ -179,35 +179,35 @@ describe("a forwarded port", () => {
   it("reaches the host by its own address, at both families", async () => {
     const address = freeAddress();
     await using inside = await Inside.open({
-      forwards: [20_091],
+      forwards: [FORWARD],
       forwardAt: [address, "::1"],
       serve: (stream) => stream.pipe(stream),
     });
     for (const host of [address, "::1"]) {
-      const socket = await inside.dial(host, 20_091);
+      const socket = await inside.dial(host, FORWARD);
       socket.end(host);
       expect(await readAll(socket)).toBe(host);
     }
-    expect(inside.outlet.connections.map(({ to }) => to)).toEqual(Array(2).fill({ type: "forward", listen: 20_091 }));
+    expect(inside.outlet.connections.map(({ to }) => to)).toEqual(Array(2).fill({ type: "forward", listen: FORWARD }));
   });
 
   it("that a program holds is told with the next result, and listened at once it is free", async () => {
     const address = freeAddress();
-    const server = createServer().listen(20_092, address);
+    const server = createServer().listen(FORWARD, address);
     await once(server, "listening");
     await using inside = await Inside.open({
-      forwards: [20_092],
+      forwards: [FORWARD],
       forwardAt: [address],
       serve: (stream) => stream.pipe(stream),
     });
     const nothing = () => Promise.resolve({ status: "ok" as const, content: [TEXT], details: {} });
     expect((await inside.egress.around("", nothing)).refused?.taken).toEqual([
-      { name: "localhost", port: 20_092, process: expect.stringContaining(`(pid ${process.pid})`) },
+      { name: "localhost", port: FORWARD, process: expect.stringContaining(`(pid ${process.pid})`) },
     ]);
     server.close();
     await once(server, "close");
     expect((await inside.egress.around("", nothing)).refused).toBe(undefined);
-    const socket = await inside.dial(address, 20_092);
+    const socket = await inside.dial(address, FORWARD);
     socket.end("free");
     expect(await readAll(socket)).toBe("free");
   });

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { Names } from "../../../src/toolhost/egress/names.ts";
-import { Inside, readAll } from "../../support/egress-inside.ts";
+import { freePort, Inside, readAll } from "../../support/egress-inside.ts";
 
 const BY_CALL_1 = { callId: "call-1", assumed: false };
 
@@ -28,7 +28,7 @@ function question(id: number, name: string, type = 1): Buffer {
 
 describe("names inside the container", () => {
   it("N-01 a name that nobody admits has no address, and one that is admitted has", async () => {
-    await using inside = await Inside.open({ names: { "web.test": [20_080] } });
+    await using inside = await Inside.open({ names: { "web.test": [freePort()] } });
     const resolver = resolverOf(inside);
     const address = inside.outlet.names.get("web.test")?.address;
     expect(await resolver.resolve4("web.test", { ttl: true })).toEqual([{ address, ttl: 1 }]);
@@ -161,9 +161,10 @@ describe("names inside the container", () => {
   });
 
   it("a name whose port a program holds has no address, and the result names the port and the program", async () => {
-    await using inside = await Inside.open({ names: { "web.test": [20_081, 20_082] } });
+    const held = freePort();
+    await using inside = await Inside.open({ names: { "web.test": [freePort(), held] } });
     const address = inside.outlet.names.get("web.test")?.address ?? "";
-    const server = createServer().listen(20_082, address);
+    const server = createServer().listen(held, address);
     await once(server, "listening");
     const ask = () =>
       inside.egress.around("", async () => {
@@ -173,7 +174,7 @@ describe("names inside the container", () => {
     const first = await ask();
     expect(first.outcome.content).toEqual([{ type: "text", text: "ENOTFOUND" }]);
     expect(first.refused?.taken).toEqual([
-      { name: "web.test", port: 20_082, process: expect.stringMatching(`^.+ \\(pid ${process.pid}\\)$`) },
+      { name: "web.test", port: held, process: expect.stringMatching(`^.+ \\(pid ${process.pid}\\)$`) },
     ]);
     server.close();
     await once(server, "close");

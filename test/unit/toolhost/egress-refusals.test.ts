@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../../src/protocol/messages.ts";
 import { heldPorts } from "../../../src/toolhost/egress/held-ports.ts";
 import { outNoRoutes, outNoRoutes6, Refusals } from "../../../src/toolhost/egress/refusals.ts";
-import { freeAddress, Inside } from "../../support/egress-inside.ts";
+import { freeAddress, freePort, Inside } from "../../support/egress-inside.ts";
 
 const SNMP = `Ip: Forwarding DefaultTTL OutDiscards OutNoRoutes ReasmTimeout
 Ip: 2 64 1 17 0
@@ -61,42 +61,47 @@ describe("what is refused inside", () => {
 });
 
 describe("a program that cannot listen because of us", () => {
+  const [port, forward] = [freePort(), freePort()];
   const held = [
-    { address: freeAddress(), port: 20_443 },
-    { address: freeAddress(), port: 20_444 },
+    { address: freeAddress(), port },
+    { address: freeAddress(), port: freePort() },
   ];
 
   it.each([
-    ["Node's words", "node s.js", "Error: listen EADDRINUSE: address already in use 0.0.0.0:20443"],
-    ["Python's, the port in the command", "python3 -m http.server 20443", "OSError: [Errno 98] Address already in use"],
-    ["Flask's", "flask run", "Address already in use\nPort 20443 is in use by another program."],
-    ["Go's", "./server", "listen tcp :20443: bind: address already in use"],
+    ["Node's words", "node s.js", `Error: listen EADDRINUSE: address already in use 0.0.0.0:${port}`],
+    [
+      "Python's, the port in the command",
+      `python3 -m http.server ${port}`,
+      "OSError: [Errno 98] Address already in use",
+    ],
+    ["Flask's", "flask run", `Address already in use\nPort ${port} is in use by another program.`],
+    ["Go's", "./server", `listen tcp :${port}: bind: address already in use`],
   ])("is told of the port by %s", (_whose, command, output) => {
-    expect(heldPorts(held, command, output)).toEqual([20_443]);
+    expect(heldPorts(held, command, output)).toEqual([port]);
   });
 
   it("is not blamed on us when the output names none of our ports, or says nothing of an address in use", async () => {
     const server = createServer().listen(0, freeAddress());
     await once(server, "listening");
     expect(heldPorts(held, "node s.js", "EADDRINUSE: address already in use :::3000")).toEqual([]);
-    expect(heldPorts(held, "curl web.test:20443", "20443 is a number")).toEqual([]);
-    const trace = "s.js:20443:7\n  File s.py, line 20443\n1.20443.0\n[Errno 20443] Address already in use";
+    expect(heldPorts(held, `curl web.test:${port}`, `${port} is a number`)).toEqual([]);
+    const trace = `s.js:${port}:7\n  File s.py, line ${port}\n1.${port}.0\n[Errno ${port}] Address already in use`;
     expect(heldPorts(held, "node s.js", trace)).toEqual([]);
     server.close();
   });
 
   it("is not blamed on us when a process of the session listens at that port", async () => {
-    const server = createServer().listen(20_443, freeAddress());
+    const server = createServer().listen(port, freeAddress());
     await once(server, "listening");
-    expect(heldPorts(held, "", "address already in use :20443")).toEqual([]);
+    expect(heldPorts(held, "", `address already in use :${port}`)).toEqual([]);
     server.close();
   });
 
   it("is told with the result of its call", async () => {
     const address = freeAddress();
-    await using inside = await Inside.open({ forwards: [20_445], forwardAt: [address] });
-    const { outcome, refused } = await inside.egress.around("serve", said("EADDRINUSE 127.0.0.1:20445"));
-    expect([outcome.status, refused?.held_ports]).toEqual(["failed", [20_445]]);
-    expect(await inside.egress.around("serve", said("all is well at 20445"))).not.toHaveProperty("refused");
+    await using inside = await Inside.open({ forwards: [forward], forwardAt: [address] });
+    const { outcome, refused } = await inside.egress.around("serve", said(`EADDRINUSE 127.0.0.1:${forward}`));
+    expect([outcome.status, refused?.held_ports]).toEqual(["failed", [forward]]);
+    expect(await inside.egress.around("serve", said(`all is well at ${forward}`))).not.toHaveProperty("refused");
   });
 });
