@@ -1,7 +1,7 @@
 import { GloveboxError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import { visible, visibleLine } from "../core/visible.ts";
-import { droppedWords } from "../policy/dropped.ts";
+import { type Dropped, droppedWords } from "../policy/dropped.ts";
 import { asSections, type ShownLeaf, shownLeaves } from "../policy/show.ts";
 import { EXPLAINED, explain } from "../session/explain.ts";
 import { treatmentWords } from "../session/explain-host.ts";
@@ -129,16 +129,20 @@ export function trustCommand(flags: { workspace?: string }, io: Io): Promise<num
   });
 }
 
-function proposalLines({ source, text, loaded }: Proposal): string[] {
-  const gained = loaded.facts.dropped.filter(({ rule }) => rule.startsWith("project/"));
+function proposalLines({ source, text, gains, refused }: Proposal): string[] {
+  const lines = (items: readonly Dropped[]) => items.map((item) => `  ${visibleLine(droppedWords(item))}`);
   return [
     `${visibleLine(source.file)}:`,
     ...visible(text)
       .trimEnd()
       .split("\n")
       .map((line) => `  ${line}`),
-    ...(gained.length === 0 ? ["It asks for nothing beyond your own policy"] : ["Without your trust it does not get:"]),
-    ...gained.map((item) => `  ${visibleLine(droppedWords(item))}`),
+    ...(gains.length === 0
+      ? ["Your trust gives it nothing beyond your own policy"]
+      : ["Without your trust it does not get:"]),
+    ...lines(gains),
+    ...(refused.length === 0 ? [] : ["With your trust it does not get either:"]),
+    ...lines(refused),
   ];
 }
 

@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { mkdir, open, readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { GloveboxError, systemCode } from "../core/errors.ts";
+import type { Dropped } from "../policy/dropped.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
 import { type LoadedPolicy, loadPolicy, type PolicyRequest } from "./policy.ts";
 import { type PolicyBytes, PROJECT_POLICY, readNamed, readProject, refuseLink } from "./policy-file.ts";
@@ -52,8 +53,8 @@ async function initialText(packageRoot: string, who: "project" | "user"): Promis
   return [...(who === "user" ? [schema] : []), ...rest].join("\n");
 }
 
-/** A project's policy as a person is to see it before they trust it, and what it does not get without. */
-export type Proposal = { source: PolicyBytes; text: string; loaded: LoadedPolicy };
+/** A project's policy as a person is to see it before they trust it, with what it gets by their trust and what never. */
+export type Proposal = { source: PolicyBytes; text: string; gains: Dropped[]; refused: Dropped[] };
 
 /** @throws GloveboxError `CONFIG_INVALID` where there is none or it is no policy. */
 export async function proposalOf(dir: string, surroundings: Surroundings): Promise<Proposal> {
@@ -65,7 +66,14 @@ export async function proposalOf(dir: string, surroundings: Surroundings): Promi
     });
   }
   await parseEnforced(source, "project");
-  return { source, text: source.bytes.toString("utf8"), loaded: await loadPolicy(root, {}, surroundings) };
+  const now = droppedOf(await loadPolicy(root, {}, surroundings));
+  const refused = droppedOf(await loadPolicy(root, {}, surroundings, { project: "trusted" }));
+  const gains = now.filter((item) => !refused.some(({ rule }) => rule === item.rule));
+  return { source, text: source.bytes.toString("utf8"), gains, refused };
+}
+
+function droppedOf({ facts }: LoadedPolicy): Dropped[] {
+  return facts.dropped.filter(({ rule }) => rule.startsWith("project/"));
 }
 
 export function acceptProposal({ source }: Proposal, { home }: Surroundings): Promise<void> {

@@ -217,6 +217,27 @@ describe("`policy trust`", () => {
     expect(await readFile(file, "utf8")).toContain("trusted: []");
   });
 
+  it("says what a project gets by trust and what it never does", async () => {
+    const io = await withProject(
+      "network: { allow: [a.example, { host: b.example, private: true }], forward: [{ listen: 5, to: '127.0.0.1:5' }] }\nsandbox: { ptrace: true }",
+    );
+    io.stdin.isTTY = true;
+    io.stderr.isTTY = true;
+    const ended = policy(io, "trust", ...IN_REPO);
+    await vi.waitFor(() => expect(io.stderr.text).toContain("yes or no: "));
+    io.stdin.write("no\r");
+    expect(await ended).toBe(1);
+    const said = io.stderr.text.slice(io.stderr.text.indexOf("Without your trust"), io.stderr.text.indexOf("Take it"));
+    expect(said.split(/\r?\n/).slice(0, -1)).toEqual([
+      "Without your trust it does not get:",
+      "  project/network.allow[0] (a.example): built-in/network.allow keeps no connection without it",
+      "With your trust it does not get either:",
+      "  project/sandbox.ptrace (true): built-in/sandbox.ptrace keeps false",
+      "  project/network.forward[0] (5 to 127.0.0.1:5): built-in/network.forward keeps nothing",
+      "  project/network.allow[1] (b.example (private)): built-in/network.private keeps public addresses only",
+    ]);
+  });
+
   it("refuses what is no policy before it asks", async () => {
     const io = await withProject("limits: { pids: many }");
     io.stdin.isTTY = true;
