@@ -25,20 +25,26 @@ const ADDING = ["NODE_EXTRA_CA_CERTS", "DENO_CERT"] as const;
 
 /**
  * `hello` with an environment by which commands trust the session's certificates beside the image's own; a variable that
- * is set already stays. Java has a store of its own and knows none of this. `bundles` is other in tests only.
+ * is set already stays, unless it names the image's own. Java has a store of its own and knows none of this. `bundles`
+ * is other in tests only.
  */
 export function withCertificates(hello: Hello, bundles: readonly string[] = IMAGE_BUNDLES): Hello {
   const certificates = hello.egress?.certificates;
   if (certificates === undefined) return hello;
   const all = join(hello.state, "certificates.pem");
   const own = join(hello.state, "session-certificates.pem");
+  const wgetrc = join(hello.state, "wgetrc");
   tryTo(() => {
     ensureFolder(hello.state);
     putFile(own, certificates, "utf8");
     putFile(all, `${imageBundle(bundles)}\n${certificates}`, "utf8");
+    // GNU Wget knows no variable for certificates alone.
+    putFile(wgetrc, `ca_certificate = ${all}\n`, "utf8");
   });
-  const variables = [...REPLACING.map((name) => [name, all]), ...ADDING.map((name) => [name, own])];
-  return { ...hello, env: { ...Object.fromEntries(variables), ...hello.env } };
+  const variables = [...REPLACING.map((name) => [name, all]), ...ADDING.map((name) => [name, own]), ["WGETRC", wgetrc]];
+  const names = new Set<string>(REPLACING);
+  const kept = Object.entries(hello.env).filter(([name, value]) => !names.has(name) || !bundles.includes(value));
+  return { ...hello, env: Object.fromEntries([...variables, ...kept]) };
 }
 
 function imageBundle(bundles: readonly string[]): string {
