@@ -24,9 +24,9 @@ const REPLACING = [
 const ADDING = ["NODE_EXTRA_CA_CERTS", "DENO_CERT"] as const;
 
 /**
- * `hello` with an environment by which commands trust the session's certificates beside the image's own; a variable that
- * is set already stays, unless it names the image's own. Java has a store of its own and knows none of this. `bundles`
- * is other in tests only.
+ * `hello` with an environment by which commands trust the session's certificates beside the image's own. A variable that
+ * is set already stays, but where it only names the image's authorities, which the new value has too. Java has a store of
+ * its own and knows none of this. `bundles` is other in tests only.
  */
 export function withCertificates(hello: Hello, bundles: readonly string[] = IMAGE_BUNDLES): Hello {
   const certificates = hello.egress?.certificates;
@@ -42,9 +42,12 @@ export function withCertificates(hello: Hello, bundles: readonly string[] = IMAG
     putFile(wgetrc, `ca_certificate = ${all}\n`, "utf8");
   });
   const variables = [...REPLACING.map((name) => [name, all]), ...ADDING.map((name) => [name, own]), ["WGETRC", wgetrc]];
-  const names = new Set<string>(REPLACING);
-  const kept = Object.entries(hello.env).filter(([name, value]) => !names.has(name) || !bundles.includes(value));
-  return { ...hello, env: Object.fromEntries([...variables, ...kept]) };
+  const said = Object.entries(hello.env).filter(([name, value]) => !isReplaced(name, value, bundles));
+  return { ...hello, env: { ...Object.fromEntries(variables), ...Object.fromEntries(said) } };
+}
+
+function isReplaced(name: string, value: string, bundles: readonly string[]): boolean {
+  return (REPLACING as readonly string[]).includes(name) && bundles.includes(value);
 }
 
 function imageBundle(bundles: readonly string[]): string {

@@ -56,4 +56,15 @@ describe("certificates of a session", () => {
     withCertificates({ ...hello, egress: { forwards: [], certificates: "SESSION" } }, []);
     expect(readFileSync(join(hello.state, "certificates.pem"), "utf8")).toBe("\nSESSION");
   });
+
+  it("are trusted where the image only names its own authorities, as the base image does for Python", () => {
+    const bundle = join(folder, "image.pem");
+    writeFileSync(bundle, "IMAGE");
+    const said = { REQUESTS_CA_BUNDLE: bundle, PIP_CERT: "/workspace/mine.pem" };
+    const { env } = withCertificates({ ...hello, env: said, egress: { forwards: [], certificates: "SESSION" } }, [
+      bundle,
+    ]);
+    expect(readFileSync(env["REQUESTS_CA_BUNDLE"] ?? "", "utf8")).toBe("IMAGE\nSESSION");
+    expect(env["PIP_CERT"]).toBe("/workspace/mine.pem");
+  });
 });
