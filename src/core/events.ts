@@ -135,7 +135,7 @@ export type EgressRecord = {
   port: number | null;
   verdict: "allowed" | "denied" | "failed";
   rule_id: string;
-  /** What was dialled. */
+  /** What was dialled; several with commas, of which the first that answered was taken; of a denied one, what was not. */
   address: string | null;
   via: "direct" | "proxy" | "forward" | null;
   /** Why it was denied or failed. */

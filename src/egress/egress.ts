@@ -6,7 +6,7 @@ import { visibleLine } from "../core/visible.ts";
 import { decideEffect } from "../policy/decide.ts";
 import { canonicalHost } from "../policy/host-name.ts";
 import { createAuthority } from "./carry/authority.ts";
-import { createCarry } from "./carry/carry.ts";
+import { carry, createCarry } from "./carry/carry.ts";
 import type { Target } from "./dial/route.ts";
 import type { Dialler } from "./dialler.ts";
 import { type Forward, forwardsOf } from "./forwards.ts";
@@ -59,7 +59,7 @@ export async function openEgress(options: EgressOptions): Promise<Egress> {
     dialler: options.dialler,
     proxy: options.proxy,
     authority: opensTls(policy) ? await createAuthority() : undefined,
-    carry: createCarry({ authorities: options.authorities ?? [] }),
+    carry: options.authorities ? createCarry({ authorities: options.authorities }) : carry,
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
     signal: end.signal,
   };

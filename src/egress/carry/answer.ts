@@ -6,7 +6,7 @@ export type Answer = { refusal: EgressRefusal; method: string; lingerMs: number 
 
 /** Says over HTTP why the connection ends, and ends it once the program has read it or had the time to. */
 export function answerRefusal(client: Duplex, { refusal, method, lingerMs }: Answer): Promise<void> {
-  if (client.destroyed) return Promise.resolve();
+  if (client.destroyed || client.writableEnded) return Promise.resolve();
   const closed = new Promise<void>((resolve) => client.once("close", resolve));
   client.write(textOf(refusal, method));
   linger(client, { ms: lingerMs, reason: refusal });

@@ -23,6 +23,8 @@ export class Exchange {
   #requests: RequestReader;
   #responses: ResponseReader;
   #isTunnel = false;
+  /** A piece has been read that is not passed on; it never will be when something in it is refused. */
+  #isAnswering = false;
   #method = "";
 
   constructor(sides: ExchangeSides) {
@@ -57,20 +59,29 @@ export class Exchange {
   get answerable(): string | undefined {
     const isRead = this.#requests.isInRequest;
     if (this.#server === undefined) return isRead ? this.#requests.method : this.#method || undefined;
-    return isRead && !this.#isTunnel && this.#responses.isIdle ? this.#requests.method : undefined;
+    const isBetween = !this.#isTunnel && !this.#isAnswering && this.#responses.isIdle;
+    return isRead && isBetween ? this.#requests.method : undefined;
   }
 
   /** @throws EgressRefusal */
   up(piece: Buffer): void {
-    this.#requests.push(piece);
+    // What is judged in parts goes out as one: many small writes would wait for each other's acknowledgement.
+    this.#server?.cork();
+    try {
+      this.#requests.push(piece);
+    } finally {
+      this.#server?.uncork();
+    }
   }
 
   /** @throws EgressRefusal */
   down(piece: Buffer): void {
     const { count, client } = this.#sides;
+    this.#isAnswering = true;
     if (!this.#isTunnel) this.#responses.push(piece);
     count("down", piece.length);
     client.write(piece);
+    this.#isAnswering = false;
   }
 
   #reader(): RequestReader {

@@ -51,7 +51,7 @@ type Exchanging = { exchange: Exchange; http: HttpCarriage };
 
 async function exchangeWith(server: Duplex, { exchange, http }: Exchanging): Promise<void> {
   const { client, options, carriage } = http;
-  const watch = new HeadWatch(exchange, { client, ms: options.headMs });
+  const watch = new HeadWatch(exchange, { client, ms: options.headMs, signal: carriage.signal });
   server.allowHalfOpen = true;
   exchange.begin(server);
   try {
@@ -65,7 +65,7 @@ async function exchangeWith(server: Duplex, { exchange, http }: Exchanging): Pro
       down: (piece) => exchange.down(piece),
       mayRead: () => exchange.mayRead,
       lingerMs: options.lingerMs,
-      signal: AbortSignal.any([carriage.signal, watch.signal]),
+      signal: watch.signal,
     });
   } finally {
     watch.stop();

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { Duplex } from "node:stream";
 import { connect, createServer, rootCertificates, type TLSSocket } from "node:tls";
 import type { Carriage } from "../carriage.ts";
@@ -7,7 +6,7 @@ import type { ClientHello } from "./client-hello.ts";
 import { carryHttp } from "./http.ts";
 import { reset } from "./join.ts";
 import type { CarryOptions } from "./options.ts";
-import { refuseProtocol, shown } from "./words.ts";
+import { asRefusal, refuseProtocol, shown } from "./words.ts";
 
 /** The one protocol whose requests are looked at. */
 const PROTOCOLS = ["http/1.1"];
@@ -32,41 +31,58 @@ export async function carryOpened(carriage: Carriage, hello: ClientHello, option
 /** @throws EgressRefusal, most often because the program does not trust the authority. */
 async function accept({ inside, name, certify, signal }: Carriage, { headMs }: CarryOptions): Promise<TLSSocket> {
   const server = createServer({ ...(await certify(name)), ALPNProtocols: PROTOCOLS, handshakeTimeout: headMs });
-  const accepted = new AbortController();
-  const stopped = AbortSignal.any([signal, accepted.signal]);
-  const failed = once(server, "tlsClientError", { signal: stopped }).then(([error]) => {
-    throw new EgressRefusal(`the program did not accept the session's certificate for \`${name}\`: ${wordsOf(error)}`);
-  });
-  const secured = once(server, "secureConnection", { signal: stopped });
   // Until the handshake is over, an end is one for both sides: nobody is left to answer.
   inside.allowHalfOpen = false;
-  server.emit("connection", inside);
-  try {
-    const [client] = (await Promise.race([secured, failed])) as [TLSSocket];
-    client.on("error", () => undefined);
-    inside.allowHalfOpen = true;
-    client.allowHalfOpen = true;
-    return client;
-  } finally {
-    failed.catch(() => undefined);
-    secured.catch(() => undefined);
-    accepted.abort();
-  }
+  const client = await untilAborted<TLSSocket>(signal, (resolve, reject) => {
+    server.on("secureConnection", resolve);
+    server.on("tlsClientError", (error) => {
+      const what = `the program did not accept the session's certificate for \`${name}\``;
+      reject(new EgressRefusal(`${what}: ${wordsOf(error)}`));
+    });
+    server.emit("connection", inside);
+  });
+  client.on("error", () => undefined);
+  inside.allowHalfOpen = true;
+  client.allowHalfOpen = true;
+  return client;
 }
 
 /** @throws EgressRefusal when the server cannot prove that it is the admitted name. */
-async function encrypt({ dial, name, signal }: Carriage, { authorities }: CarryOptions): Promise<Duplex> {
+async function encrypt({ dial, name, signal }: Carriage, { authorities, headMs }: CarryOptions): Promise<Duplex> {
   const socket = await dial();
   const ca = authorities.length > 0 ? { ca: [...rootCertificates, ...authorities] } : {};
   const server = connect({ socket, servername: name, ALPNProtocols: PROTOCOLS, ...ca });
-  server.on("error", () => undefined);
+  const timer = setTimeout(() => server.destroy(new Error(`no answer within ${headMs / 1000} s`)), headMs);
   try {
-    await once(server, "secureConnect", { signal });
-    return server;
+    return await untilAborted<Duplex>(signal, (resolve, reject) => {
+      server.on("secureConnect", () => resolve(server));
+      server.on("error", (error) => {
+        reject(new EgressRefusal(`TLS to \`${name}\` could not be set up: ${wordsOf(error)}`));
+      });
+    });
   } catch (error) {
     server.destroy();
     reset(socket, undefined);
-    throw new EgressRefusal(`TLS to \`${name}\` could not be set up: ${wordsOf(error)}`);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+type Wait<T> = (resolve: (value: T) => void, reject: (refusal: EgressRefusal) => void) => void;
+
+/** As `AbortSignal.any` would, which keeps something of every connection for as long as the session's signal lives. */
+async function untilAborted<T>(signal: AbortSignal, wait: Wait<T>): Promise<T> {
+  let onAbort = () => {};
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      onAbort = () => reject(asRefusal(signal.reason));
+      if (signal.aborted) return onAbort();
+      signal.addEventListener("abort", onAbort);
+      wait(resolve, reject);
+    });
+  } finally {
+    signal.removeEventListener("abort", onAbort);
   }
 }
 

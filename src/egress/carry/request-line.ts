@@ -5,7 +5,7 @@ export type RequestLine = { method: string; target: string; version: "1.0" | "1.
 
 /** Longer than any registered method. */
 export const MAX_METHOD_CHARS = 32;
-const LINE = /^([!#$%&'*+.^_`|~\da-z-]{1,32}) ([\u0021-\u007e\u0080-\u00ff]+) HTTP\/(\d\.\d)$/i;
+const LINE = /^([!#$%&'*+.^_`|~\dA-Za-z-]{1,32}) ([\u0021-\u007e\u0080-\u00ff]+) HTTP\/(\d\.\d)$/;
 
 /** The first line of a request. @throws EgressRefusal */
 export function parseRequestLine(line: string, named: Named): RequestLine {

@@ -1,4 +1,4 @@
-/** What makes certificates, loaded by who needs it: a quarter of a megabyte, and it wants metadata to be there first. */
+/** What makes certificates, loaded by who needs it: a third of a megabyte, and it wants metadata to be there first. */
 import "reflect-metadata";
 
 export {

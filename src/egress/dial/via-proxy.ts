@@ -43,7 +43,7 @@ async function reach(
     const { host, port } = proxy;
     const addresses = parseIp(host) ? [host] : await untilAborted(dialler.resolve(host, signal), signal);
     const candidates = inTurns(addresses).map((address) => ({ address, port }));
-    const plain = await dialFirst(dialler.connect, candidates, signal);
+    const plain = await dialFirst((to, until) => dialler.connect(to, until), candidates, signal);
     return proxy.secure ? await secured(plain, proxy, signal) : plain;
   } catch (error) {
     signal.throwIfAborted();

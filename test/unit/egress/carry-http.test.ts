@@ -1,5 +1,8 @@
-import { createServer, type RequestListener, type Server } from "node:http";
+import { execFile } from "node:child_process";
+import { Agent, createServer, get, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   dial,
@@ -95,6 +98,19 @@ describe("plain HTTP", () => {
     expect(await outcomeOf(gate)).toBeUndefined();
   });
 
+  it("N-69 delivers an answer whose server goes away without reading the rest of the request", async () => {
+    const server = await openServer((socket) => {
+      socket.once("data", () => socket.pause().end(OK, () => setImmediate(() => socket.resetAndDestroy())));
+    });
+    const gate = await gateTo(server);
+    const client = await dial(gate.port);
+    client.write(`POST / HTTP/1.1\r\n${HOST}Content-Length: 1000000\r\n\r\n`);
+    const said = readAll(client);
+    client.once("data", () => client.write("x".repeat(1_000_000)));
+    expect(await said).toMatch(new RegExp(`^${OK}`));
+    expect(await outcomeOf(gate)).toBeUndefined();
+  });
+
   it("O-NET-04 a request for another host is answered with the reason, and nothing is dialled", async () => {
     const server = await openServer((socket) => socket.end(OK));
     const gate = await gateTo(server);
@@ -144,14 +160,14 @@ describe("plain HTTP", () => {
 
   it("N-71 a connection that is silent between two requests, or in an answer, is not cut", async () => {
     const server = await openServer((socket) => socket.on("data", () => socket.write(OK)));
-    const gate = await gateTo(server, { options: { headMs: 20, firstBytesMs: 20, lingerMs: 20 } });
+    const gate = await gateTo(server, { options: { headMs: 700, firstBytesMs: 700, lingerMs: 20 } });
     const client = await dial(gate.port);
     const answers: string[] = [];
     client.on("data", (part) => answers.push(`${part}`));
     for (const count of [1, 2]) {
       client.write(GET);
       while (answers.length < count) await new Promise(setImmediate);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, 800));
     }
     client.end();
     expect(answers).toEqual([OK, OK]);
@@ -171,6 +187,22 @@ describe("plain HTTP", () => {
     expect(await readAll(client)).toBe("");
     expect(await outcomeOf(gate)).toBeUndefined();
     expect(gate.carried[0]?.dials).toBe(0);
+  });
+
+  it("N-48 a redirect to another host passes, and following it on the same connection does not", async () => {
+    const moved = "HTTP/1.1 302 Found\r\nLocation: http://denied.test/\r\nContent-Length: 0\r\n\r\n";
+    const got: string[] = [];
+    const server = await openServer((socket) =>
+      socket.on("data", (part) => got.push(`${part}`) && socket.write(moved)),
+    );
+    const gate = await gateTo(server);
+    const client = await dial(gate.port);
+    client.write(GET);
+    client.once("data", () => client.write("GET / HTTP/1.1\r\nHost: denied.test\r\n\r\n"));
+    const said = await readAll(client);
+    expect(said.startsWith(moved)).toBe(true);
+    expect(statusesIn(said)).toEqual([302, 403]);
+    expect(got).toEqual([GET]);
   });
 
   it("single requests are judged by method and path, without the query", async () => {
@@ -195,6 +227,57 @@ describe("plain HTTP", () => {
       denial: { rule: "user/network.allow", enable_with: "add it to `network.allow`" },
     });
     expect(judged.at(-1)).toEqual({ method: "POST", path: "/a/b" });
+  });
+});
+
+describe("real programs over plain HTTP", () => {
+  const run = promisify(execFile);
+  /** Upstream of these is a gate at the port that their URL names. */
+  const at = (gate: Gate) => [gate.port, `http://allowed.test:${gate.port}/open?q`] as const;
+  const real = async () => {
+    const server = await http(echo);
+    const judge: GateOptions["judge"] = ({ path }) =>
+      path === "/open"
+        ? { type: "allow", rule: "user/network.allow[0]" }
+        : { type: "deny", rule: "user/network.allow", enableWith: "add the path" };
+    return await gateTo(server, { tls: "refused", judge });
+  };
+
+  it("N-04 curl posts, is served and told why it is not", async () => {
+    const gate = await real();
+    const [port, url] = at(gate);
+    const curl = ["-sS", "--resolve", `allowed.test:${port}:127.0.0.1`, "-H", "Host: allowed.test"];
+    const chunked = [...curl, "-H", "Transfer-Encoding: chunked", "--data-binary", "abc"];
+    expect((await run("curl", [...curl, url])).stdout).toBe("GET /open?q ");
+    expect((await run("curl", [...chunked, url])).stdout).toBe("POST /open?q abc");
+    const refused = await run("curl", [
+      ...curl,
+      "-w",
+      "%{http_code}",
+      "-d",
+      "x".repeat(100_000),
+      `${url}/`.replace("open", "shut"),
+    ]);
+    expect(refused.stdout).toMatch(/^glovebox: `POST http:\/\/allowed.test\/shut` is not admitted .*\n403$/);
+    expect(gate.carried.map(({ dials }) => dials)).toEqual([1, 1, 0]);
+  });
+
+  it("N-04 Node's client keeps its connection, for requests that are judged one by one", async () => {
+    const gate = await real();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const fetchPath = (path: string) =>
+      new Promise<string>((resolve, reject) => {
+        const headers = { host: "allowed.test" };
+        const req = get({ host: "127.0.0.1", port: gate.port, path, headers, agent }, (res) => {
+          text(res).then((body) => resolve(`${res.statusCode} ${body}`), reject);
+        });
+        req.on("error", reject);
+      });
+    expect(await fetchPath("/open?1")).toBe("200 GET /open?1 ");
+    expect(await fetchPath("/open?2")).toBe("200 GET /open?2 ");
+    expect(await fetchPath("/shut")).toMatch(/^403 glovebox: /);
+    agent.destroy();
+    expect(gate.carried.length).toBe(1);
   });
 });
 

@@ -229,6 +229,14 @@ describe("TLS that is opened", () => {
     );
   });
 
+  it("N-69 answers a program that has finished speaking", async () => {
+    const gate = await gateTo(await https(({ url }) => `late ${url}`), { tls: "opened" });
+    const client = connect({ port: gate.port, servername: "allowed.test", ca });
+    client.end("GET /x HTTP/1.1\r\nHost: allowed.test\r\nConnection: close\r\n\r\n");
+    expect(await readAll(client)).toContain("late /x");
+    expect(await outcomeOf(gate)).toBeUndefined();
+  });
+
   it("carries a body of megabytes both ways", async () => {
     const server = createServer(await world.certify("allowed.test"), (req, res) => req.pipe(res));
     closing.push(await listenOn(server));
