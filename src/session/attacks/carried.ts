@@ -1,4 +1,4 @@
-import type { Attack } from "./attack.ts";
+import type { Attack, Step } from "./attack.ts";
 import { bytesOf, clientHello, httpRequest } from "./messages.ts";
 import { CONTROL, EVIL, MIXED, PRIVATE, RAW_PORT } from "./outside.ts";
 import { CUT, connection, dialogue, REACHED, TLS, WEB } from "./reached.ts";
@@ -41,8 +41,7 @@ export const CARRIED_ATTACKS: Attack[] = [
     title: "A request for another host on an admitted connection",
     steps: () => [
       WEB,
-      calls(
-        CUT,
+      refused(
         dialogue(CONTROL, 80, httpRequest(EVIL)),
         dialogue(CONTROL, 80, httpRequest(CONTROL, `http://${EVIL}/`)),
         dialogue(CONTROL, 80, httpRequest(`${CONTROL}\r\nHost: ${EVIL}`)),
@@ -54,8 +53,7 @@ export const CARRIED_ATTACKS: Attack[] = [
     title: "A second request, to another host, on a connection that is kept",
     steps: () => [
       WEB,
-      calls(
-        CUT,
+      refused(
         `${dialogue(CONTROL, 80, httpRequest(CONTROL))}; own write $2 ${bytesOf(httpRequest(EVIL))}; net hear $2`,
         dialogue(
           CONTROL,
@@ -66,3 +64,15 @@ export const CARRIED_ATTACKS: Attack[] = [
     ],
   },
 ];
+
+/** A request may be answered by the gate itself, which says why; what came out, the host's side knows. */
+function refused(...lines: string[]): Step {
+  const step = calls(`${CUT} ok`, ...lines);
+  return {
+    ...step,
+    act: async (arena) => {
+      const { holds, seen } = await step.act(arena);
+      return { holds, seen: holds ? "answered by the gate, or cut" : seen };
+    },
+  };
+}
