@@ -1,7 +1,13 @@
 import { defineConfig } from "vitest/config";
 
 /** Tests of this machine's processor alone: two at a time, on machines of two. */
-const local = { environment: "node" as const, maxWorkers: 2, sequence: { groupOrder: 1 } };
+const local = {
+  environment: "node" as const,
+  maxWorkers: 2,
+  sequence: { groupOrder: 1 },
+  // Against hangs alone: a busy machine is no failure.
+  testTimeout: 30_000,
+};
 
 /** Tests that share one engine, where some look at all of its containers and volumes: one file after another. */
 const shared = {
@@ -23,7 +29,6 @@ export default defineConfig({
           name: "contract",
           include: ["test/contract/**/*.test.ts"],
           globalSetup: ["test/support/bundle-setup.ts"],
-          testTimeout: 30_000,
         },
       },
       { test: { ...shared, name: "docker", include: ["test/docker/**/*.test.ts"] } },

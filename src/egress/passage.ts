@@ -1,5 +1,5 @@
 import { decideEffect } from "../policy/decide.ts";
-import { decideConnection, type Treatment } from "../policy/decide-connection.ts";
+import { decideConnection, seesPaths, type Treatment } from "../policy/decide-connection.ts";
 import type { Carriage } from "./carriage.ts";
 import { type Target, type Way, wayToName, wayToService } from "./dial/route.ts";
 import type { Forward } from "./forwards.ts";
@@ -15,6 +15,7 @@ export type Passage = {
   rule: string;
   treatment: Treatment;
   judge: Carriage["judge"];
+  strictPaths: boolean;
   find: (signal: AbortSignal) => Promise<Way>;
 };
 
@@ -33,7 +34,7 @@ export async function admitName(gate: Gate, target: Target, { callId, signal }: 
   if (isGranted) await askFor(gate, { ...target, rule, callId }, { signal, refusal: refusalBy(policy, target) });
   const judge = new RequestJudge(policy, { target, treatment, isGranted });
   return {
-    ...{ target, rule, treatment },
+    ...{ target, rule, treatment, strictPaths: seesPaths(policy, target) },
     judge: (request) => judge.judge(request),
     find: async (until) => {
       const way = await wayToName(gate, { target, whenPrivate: () => judge.enterPrivate() }, until);
@@ -53,7 +54,7 @@ export async function admitForward(gate: Gate, forward: Forward, { callId, signa
     await askFor(gate, { ...target, rule: decision.rule, callId }, { signal, refusal });
   }
   return {
-    ...{ target, rule, treatment: { protocol: "tcp", tls: "sealed" } },
+    ...{ target, rule, treatment: { protocol: "tcp", tls: "sealed" }, strictPaths: true },
     judge: () => ({ type: "deny", rule, enableWith: "the requests of a forwarded service are not looked at" }),
     find: (until) => wayToService(gate.dialler, target, until),
   };

@@ -27,7 +27,10 @@ export function serve(gate: Gate, arrival: Arrival): Promise<void> {
 
 async function admitAndCarry(gate: Gate, { attempt, inside, admit }: Arrival, departure: Departure): Promise<void> {
   departure.signal.throwIfAborted();
-  const { treatment, judge, ...passage } = await admit({ callId: attempt.call_id, signal: departure.signal });
+  const { treatment, judge, strictPaths, ...passage } = await admit({
+    callId: attempt.call_id,
+    signal: departure.signal,
+  });
   const full = gate.traffic.refusalOf(attempt.host);
   if (full) throw full;
   await gate.carry({
@@ -36,6 +39,7 @@ async function admitAndCarry(gate: Gate, { attempt, inside, admit }: Arrival, de
     port: attempt.port,
     treatment,
     judge,
+    strictPaths,
     dial: () => departure.dial(passage),
     count: departure.meter.count,
     refused: (refusal) => void departure.refuse(refusal),

@@ -2,7 +2,7 @@ import type { Decision } from "../core/effects.ts";
 import { decideEffect } from "./decide.ts";
 import { stricter } from "./decide-command.ts";
 import { decideHost } from "./decide-host.ts";
-import { type HostProbe, type HostRule, matchesNameOf } from "./hosts.ts";
+import { deniesHost, type HostProbe, type HostRule, matchesNameOf } from "./hosts.ts";
 import type { Policy } from "./policy.ts";
 
 /** How the bytes of an admitted connection are looked at: `tcp` not at all. TLS passes as it is, is opened, or may not be. */
@@ -56,6 +56,12 @@ export function decideRequest(
     ...(tls && { tls }),
     ...(request && { request }),
   });
+}
+
+/** Whether a rule that may admit requests to `host` at `port` names paths, so that it matters how a path is read. */
+export function seesPaths(policy: Judging, { host, port }: Pick<HostProbe, "host" | "port">): boolean {
+  const rules = policy.network.hosts.flatMap(({ allow, ask }) => [...(allow?.items ?? []), ...(ask?.items ?? [])]);
+  return rules.some(({ value }) => value.paths !== "all" && deniesHost(value, { host, port, protocol: "auto" }));
 }
 
 /** The ports of a name that some rule may admit, with or without a question; empty for a name that none does. */

@@ -44,7 +44,7 @@ function lookingAt({ carriage, scheme }: HttpCarriage): Looking {
   const { name, port, treatment, strictPaths } = carriage;
   // A rule that lets TLS pass unseen has neither methods nor paths.
   const seesMethods = treatment.tls !== "sealed";
-  return { name, port, scheme, seesMethods, seesPaths: strictPaths ?? seesMethods };
+  return { name, port, scheme, seesMethods, seesPaths: seesMethods && (strictPaths ?? true) };
 }
 
 type Exchanging = { exchange: Exchange; http: HttpCarriage };

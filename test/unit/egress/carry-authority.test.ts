@@ -33,7 +33,7 @@ async function shake(ca: string, servername: string, { key, cert }: { key: strin
   return said;
 }
 
-describe("the authority of a session", () => {
+describe("the authority of a session", { timeout: 30_000 }, () => {
   it("certifies a name to who trusts it, and to nobody else", async () => {
     const certified = await authority.certify("allowed.test");
     const other = await createAuthority();

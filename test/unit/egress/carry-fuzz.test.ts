@@ -30,7 +30,7 @@ const HOSTILE = fc
     }, parts.join("")),
   );
 
-describe("whatever a program sends", () => {
+describe("whatever a program sends", { timeout: 30_000 }, () => {
   it.each(["sealed", "refused", "opened"] as const)(
     "N-63 ends in a refusal or an answer, never in another error or a wait (%s)",
     async (tls) => {

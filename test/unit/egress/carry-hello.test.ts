@@ -27,7 +27,7 @@ const NAME = serverNames("allowed.test");
 const ALPN = { type: 16, data: vector(2, ...["h2", "http/1.1"].map((one) => vector(1, Buffer.from(one)))) };
 const PLAIN: ClientHello = { serverName: "allowed.test", protocols: [], hasEncrypted: false };
 
-describe("the hello of a TLS client", () => {
+describe("the hello of a TLS client", { timeout: 30_000 }, () => {
   it("N-73 of a real client is read from records and pieces of any size", async () => {
     const real = await helloOf({ servername: "allowed.test", ALPNProtocols: ["h2", "http/1.1"] });
     const expected = { serverName: "allowed.test", protocols: ["h2", "http/1.1"], hasEncrypted: false };

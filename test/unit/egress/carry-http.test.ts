@@ -57,7 +57,7 @@ const echo: RequestListener = (req, res) => {
   req.on("end", () => res.end(`${req.method} ${req.url} ${Buffer.concat(parts).toString()}`));
 };
 
-describe("plain HTTP", () => {
+describe("plain HTTP", { timeout: 30_000 }, () => {
   it("N-69 passes on every request of a kept connection: bodies, chunks, trailers, HEAD, pipelined", async () => {
     const seen: string[] = [];
     const gate = await gateTo(
@@ -230,7 +230,7 @@ describe("plain HTTP", () => {
   });
 });
 
-describe("real programs over plain HTTP", () => {
+describe("real programs over plain HTTP", { timeout: 30_000 }, () => {
   const run = promisify(execFile);
   /** Upstream of these is a gate at the port that their URL names. */
   const at = (gate: Gate) => [gate.port, `http://allowed.test:${gate.port}/open?q`] as const;
@@ -281,7 +281,7 @@ describe("real programs over plain HTTP", () => {
   });
 });
 
-describe("what else comes to an open port", () => {
+describe("what else comes to an open port", { timeout: 30_000 }, () => {
   const WEBSOCKET = `GET /ws HTTP/1.1\r\n${HOST}Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`;
   const SWITCH = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
 
@@ -362,7 +362,7 @@ describe("what else comes to an open port", () => {
   });
 });
 
-describe("SSH", () => {
+describe("SSH", { timeout: 30_000 }, () => {
   const banner = "SSH-2.0-OpenSSH_9.2p1 Debian\r\n";
   const sshd = (socket: Socket) => {
     socket.write("SSH-2.0-server\r\n");

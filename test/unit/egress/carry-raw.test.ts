@@ -21,7 +21,7 @@ async function gateTo(server: { port: number }, more: GateOptions = {}) {
   return gate;
 }
 
-describe("bytes of `protocol: tcp`", () => {
+describe("bytes of `protocol: tcp`", { timeout: 30_000 }, () => {
   it("pass both ways as they are, the server's first ones too", async () => {
     const server = await serve((socket) => socket.write("220 hello\r\n").valueOf() && socket.pipe(socket));
     const gate = await gateTo(server);

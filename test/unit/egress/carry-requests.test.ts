@@ -12,7 +12,7 @@ const INNER = "GET /inner HTTP/1.1\r\nHost: denied.test\r\n\r\n";
 /** What ends, separates or means something in a request. */
 const ODD = fc.constantFrom(..."\r\n\u0000\t :;,-0129acdehknu\u0080\u00ff");
 
-describe("requests on a kept connection", () => {
+describe("requests on a kept connection", { timeout: 30_000 }, () => {
   it("N-67 pass byte for byte, each judged once, however they are cut into pieces", () => {
     const property = fc.property(fc.array(REQUEST, { minLength: 1, maxLength: 5 }), PIECES, (requests, pieces) => {
       const text = requests.map((one) => one.text).join("");
@@ -148,7 +148,7 @@ const ATTACKS: [string, string][] = [
   ["O-NET-04 CONNECT in small letters", GET.replace("GET /a", "connect allowed.test:80")],
 ];
 
-describe("what two servers could read in two ways", () => {
+describe("what two servers could read in two ways", { timeout: 30_000 }, () => {
   it.each(ATTACKS)(
     "%s is refused, first or later, in pieces of any size, and what it hides never passes",
     (_what, text) => {
@@ -171,7 +171,7 @@ describe("what two servers could read in two ways", () => {
   });
 });
 
-describe("where rules are for paths or methods", () => {
+describe("where rules are for paths or methods", { timeout: 30_000 }, () => {
   const seeing = { seesMethods: true, seesPaths: true };
   const get = (path: string) => read(`GET ${path} HTTP/1.1\r\n${HOST}\r\n`, undefined, seeing);
 

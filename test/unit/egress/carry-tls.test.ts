@@ -63,7 +63,7 @@ function fetchBy(gate: Pick<Gate, "port">, options: RequestOptions = {}): Promis
   });
 }
 
-describe("TLS that passes as it is", () => {
+describe("TLS that passes as it is", { timeout: 30_000 }, () => {
   it("reaches the server end to end, whose certificate the program sees", async () => {
     const gate = await gateTo(await https(({ url }) => `for ${url}`));
     expect(await fetchBy(gate, { path: "/x" })).toBe("200 for /x");
@@ -144,7 +144,7 @@ describe("TLS that passes as it is", () => {
   });
 });
 
-describe("TLS that is opened", () => {
+describe("TLS that is opened", { timeout: 30_000 }, () => {
   const opened: GateOptions = {
     tls: "opened",
     judge: ({ method, path }) =>

@@ -119,6 +119,7 @@ describe("the canonical form of a host", () => {
         expect(canonicalHost(made.host)).toEqual(made);
         expect(made.host).toMatch(/^(?=.{1,253}$)[a-z\d_-]{1,63}(\.[a-z\d_-]{1,63})*$/);
       }),
+      {},
     );
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decideConnection, decideRequest, portsOf } from "../../../src/policy/decide-connection.ts";
+import { decideConnection, decideRequest, portsOf, seesPaths } from "../../../src/policy/decide-connection.ts";
 import { canonicalHost } from "../../../src/policy/host-name.ts";
 import { hostText } from "../../../src/policy/host-text.ts";
 import { parsePolicy } from "../../../src/policy/parse.ts";
@@ -135,6 +135,17 @@ describe("hosts by name and port", () => {
     ["a name that is asked for and allowed", "ask: [a.test], allow: [a.test]", "a.test", 443, "ask"],
   ])("%s", async (_, network, host, port, type) => {
     expect((await decide(network, host, port)).type).toBe(type);
+  });
+
+  it.each([
+    ["that names paths", "allow: [x.a.test, { host: '*.a.test', inspect: true, paths: [/x/**] }]", true],
+    ["that asks and names paths", "ask: [{ host: x.a.test, inspect: true, paths: [/x/**] }]", true],
+    ["for methods alone", "allow: [{ host: x.a.test, inspect: true, methods: [GET] }]", false],
+    ["for paths of another port", "allow: [{ host: x.a.test, ports: [80], paths: [/x/**] }]", false],
+    ["for paths of another host", "allow: [{ host: b.test, inspect: true, paths: [/x/**] }]", false],
+  ])("say whether it matters how a path is read: a rule %s", async (_, network, sees) => {
+    const { policy } = await effectiveOf({ user: `network: { ${network} }` });
+    expect(seesPaths(policy, { host: "x.a.test", port: 443 })).toBe(sees);
   });
 
   it("give a name the ports of all rules that admit it, and none of those that are denied", async () => {
