@@ -1,4 +1,4 @@
-import { round } from "./measure.mjs";
+import { round, watchMemory } from "./measure.mjs";
 import { call, openSandbox } from "./place.mjs";
 
 const BYTES = 1_000_000_000;
@@ -36,19 +36,4 @@ function wordsOf({ content }) {
     .map((part) => part.text ?? "")
     .join("")
     .slice(-200);
-}
-
-function watchMemory() {
-  let most = 0;
-  const look = () => {
-    most = Math.max(most, process.memoryUsage().rss);
-  };
-  const timer = setInterval(look, 20);
-  return {
-    stop: () => {
-      clearInterval(timer);
-      look();
-      return most;
-    },
-  };
 }

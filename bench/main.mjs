@@ -1,5 +1,6 @@
 import { availableParallelism, loadavg, release } from "node:os";
 import { calls } from "./calls.mjs";
+import { egress } from "./egress.mjs";
 import { ending } from "./ending.mjs";
 import { firstRequest } from "./first-request.mjs";
 import { flood } from "./flood.mjs";
@@ -10,8 +11,8 @@ import { runs } from "./runs.mjs";
 import { verdicts } from "./verdicts.mjs";
 import { version } from "./version.mjs";
 
-/** The flood first: memory that other parts have used would hide growth. */
-const PARTS = { flood, version, firstRequest, verdicts, runs, calls, policies, guarding, ending };
+/** Those that watch memory first: what other parts have used would hide growth. */
+const PARTS = { flood, egress, version, firstRequest, verdicts, runs, calls, policies, guarding, ending };
 
 /** Every row of the table, one after the other on an otherwise quiet machine. */
 export async function main() {

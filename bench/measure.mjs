@@ -50,3 +50,19 @@ export function output(file, args, { env = process.env } = {}) {
     });
   });
 }
+
+/** The most memory this process has while it is watched. */
+export function watchMemory() {
+  let most = 0;
+  const look = () => {
+    most = Math.max(most, process.memoryUsage().rss);
+  };
+  const timer = setInterval(look, 20);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      look();
+      return most;
+    },
+  };
+}

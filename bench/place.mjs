@@ -50,11 +50,11 @@ export async function scriptedRun({ folder, workspace }, items) {
 
 /**
  * An open sandbox without a session, with more read-only paths if they are given. Files with names outside are looked for
- * when `protectLinks` says so.
+ * when `protectLinks` says so. Connections go to `outlet`, nowhere without one.
  */
 export async function openSandbox(
   { workspace, surroundings },
-  { readonly = [], onOpened, protectLinks = "before_writing" } = {},
+  { readonly = [], onOpened, protectLinks = "before_writing", outlet } = {},
 ) {
   const modules = [
     "policy/policy.js",
@@ -67,6 +67,7 @@ export async function openSandbox(
   );
   const { withoutSession } = await fromDist("session/guarding.js");
   const { uuidv7 } = await fromDist("core/ids.js");
+  const { CLOSED_OUTLET } = await fromDist("core/outlet.js");
   const { env, userHome, packageRoot, home } = surroundings;
   const { VERSION } = await fromDist("core/version.js");
   const provide = dockerProvider({
@@ -82,6 +83,7 @@ export async function openSandbox(
   return provide({
     ...withoutSession({ root: opened.root, plan, hardlinks: BUILT_IN_POLICY.hardlinks }),
     protectLinks,
+    outlet: outlet ?? CLOSED_OUTLET,
     ...{ sessionId: uuidv7(), workspaceId: "bench", workspace: opened, limits: BUILT_IN_POLICY.limits },
     plan,
     secretHashes: [],

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { Decision } from "../core/effects.ts";
 import type { Treatment } from "../policy/decide-connection.ts";
+import type { EgressRefusal } from "./refusal.ts";
 
 /** One admitted connection, before anything of it has left. */
 export type Carriage = {
@@ -21,6 +22,8 @@ export type Carriage = {
   dial: () => Promise<Duplex>;
   /** Told of every piece before it is passed on. @throws EgressRefusal when a limit is reached. */
   count: (direction: "up" | "down", bytes: number) => void;
+  /** Told why it does not go on before the program is, where the program is told in words. */
+  refused?: (refusal: EgressRefusal) => void;
   /** A certificate and key (PEM) for the name, by the session's own authority; for TLS that is opened. */
   certify: (name: string) => Promise<{ key: string; cert: string }>;
   signal: AbortSignal;

@@ -20,6 +20,7 @@ export class Departure {
   #route: Route | undefined;
   #isDialled = false;
   #establishedAt: number | undefined;
+  #refused: EgressRefusal | undefined;
 
   constructor(gate: Gate, attempt: Attempt & { connection: number }, signal: AbortSignal) {
     this.#gate = gate;
@@ -65,8 +66,9 @@ export class Departure {
     return new EgressRefusal(`there was no answer within ${this.#gate.connectTimeoutMs / 1000} seconds`);
   }
 
-  /** Records what is left to be said of a connection that did not end by itself. */
+  /** Records what is left to be said of a connection that did not end by itself, once. */
   refuse(error: unknown): EgressRefusal {
+    if (this.#refused) return this.#refused;
     const refusal = error instanceof EgressRefusal ? error : new EgressRefusal(visibleLine(messageOf(error)));
     const { ledger, signal } = this.#gate;
     // Nobody was refused anything: the program, or the session, ended before the other end was looked for.
@@ -76,6 +78,7 @@ export class Departure {
       ledger.refused(this.#attempt, refusal, { rule: this.#rule, route: this.#route, isDialled: this.#isDialled });
     }
     this.end(refusal.message);
+    this.#refused = refusal;
     return refusal;
   }
 

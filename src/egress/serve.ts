@@ -42,6 +42,7 @@ async function admitAndCarry(gate: Gate, { attempt, inside, admit }: Arrival, de
     strictPaths,
     dial: () => departure.dial(passage),
     count: departure.meter.count,
+    refused: (refusal) => void departure.refuse(refusal),
     certify: certifierOf(gate),
     // Not the departure's: what a program has sent is still delivered after it has gone.
     signal: gate.signal,

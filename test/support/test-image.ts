@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import type Docker from "dockerode";
+import { pack as packFolder } from "tar-fs";
 import tar from "tar-stream";
 import type { Engine } from "../../src/sandbox/engine/engine.ts";
 import { readPlan } from "../../src/sandbox/images/plan.ts";
@@ -11,12 +12,15 @@ export function baseRef(engine: Engine): string {
   return readPlan({ packageRoot, cacheDir: "", version: "" }, engine.architecture).baseRef;
 }
 
-/** Builds an image from a Dockerfile and gives it a name; whoever builds it removes it. */
-export async function buildTestImage(docker: Docker, name: string, dockerfile: string): Promise<string> {
-  const pack = tar.pack();
-  pack.entry({ name: "Dockerfile" }, dockerfile);
-  pack.finalize();
-  const stream = await docker.buildImage(pack as unknown as NodeJS.ReadableStream, {
+/** Builds an image from a Dockerfile, or a folder with one in it, and gives it a name; whoever builds it removes it. */
+export async function buildTestImage(
+  docker: Docker,
+  name: string,
+  source: string | { folder: string },
+): Promise<string> {
+  const context =
+    typeof source === "string" ? await tarOf({ Dockerfile: source }).then(streamOf) : packFolder(source.folder);
+  const stream = await docker.buildImage(context, {
     t: name,
     q: true,
     rm: true,
@@ -45,6 +49,10 @@ export async function loadForeignImage(docker: Docker, name: string, architectur
   });
   const stream = await docker.loadImage(Readable.from(archive));
   await new Promise((resolve) => docker.modem.followProgress(stream, resolve));
+}
+
+function streamOf(archive: Buffer): NodeJS.ReadableStream {
+  return Readable.from([archive], { objectMode: false });
 }
 
 async function tarOf(files: Record<string, string | Buffer>): Promise<Buffer> {

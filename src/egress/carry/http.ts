@@ -33,6 +33,8 @@ export async function carryHttp(http: HttpCarriage): Promise<void> {
   } catch (error) {
     const refusal = asRefusal(error);
     const method = refusal.denial && exchange.answerable;
+    // A program that has read why may be gone, and its call over, before the connection is.
+    if (method) carriage.refused?.(refusal);
     if (method) await answerRefusal(client, { refusal, method, lingerMs: options.lingerMs });
     throw refusal;
   }

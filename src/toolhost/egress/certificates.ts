@@ -33,12 +33,15 @@ export function withCertificates(hello: Hello, bundles: readonly string[] = IMAG
   if (certificates === undefined) return hello;
   const all = join(hello.state, "certificates.pem");
   const own = join(hello.state, "session-certificates.pem");
+  const wgetrc = join(hello.state, "wgetrc");
   tryTo(() => {
     ensureFolder(hello.state);
     putFile(own, certificates, "utf8");
     putFile(all, `${imageBundle(bundles)}\n${certificates}`, "utf8");
+    // GNU Wget knows no variable for certificates alone.
+    putFile(wgetrc, `ca_certificate = ${all}\n`, "utf8");
   });
-  const variables = [...REPLACING.map((name) => [name, all]), ...ADDING.map((name) => [name, own])];
+  const variables = [...REPLACING.map((name) => [name, all]), ...ADDING.map((name) => [name, own]), ["WGETRC", wgetrc]];
   const said = Object.entries(hello.env).filter(([name, value]) => !isReplaced(name, value, bundles));
   return { ...hello, env: { ...Object.fromEntries(variables), ...Object.fromEntries(said) } };
 }

@@ -38,9 +38,18 @@ describe("certificates of a session", () => {
       AWS_CA_BUNDLE: all,
       NODE_EXTRA_CA_CERTS: own,
       DENO_CERT: own,
+      WGETRC: join(hello.state, "wgetrc"),
     });
     expect([readFileSync(all, "utf8"), readFileSync(own, "utf8")]).toEqual(["IMAGE\nSESSION", "SESSION"]);
     expect(statSync(all).mode & 0o777).toBe(0o600);
+  });
+
+  it("take the place of the image's own where a variable of the image names those", () => {
+    const bundle = join(folder, "image.pem");
+    const env = { REQUESTS_CA_BUNDLE: bundle, MINE: bundle };
+    const asked = { ...hello, env, egress: { forwards: [], certificates: "SESSION" } };
+    const all = join(hello.state, "certificates.pem");
+    expect(withCertificates(asked, [bundle]).env).toMatchObject({ REQUESTS_CA_BUNDLE: all, MINE: bundle });
   });
 
   it("are alone where the image has no bundle", () => {
