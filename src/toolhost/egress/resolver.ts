@@ -28,7 +28,7 @@ export type ResolverParts = {
   /** Whether `::1` is there. */
   hasIpv6: boolean;
   /** Told of each question for other than addresses. */
-  onOther: () => void;
+  onOther: (name: string) => void;
 };
 
 /** Answers questions of DNS, from what is known here and what the controller says. Forwards none. */
@@ -76,7 +76,7 @@ export class Resolver {
   }
 
   #other({ name, type }: Question): Answer {
-    if (!CUSTOMARY.some((one) => one.type === type && one.name.test(name))) this.#parts.onOther();
+    if (!CUSTOMARY.some((one) => one.type === type && one.name.test(name))) this.#parts.onOther(name);
     return this.#parts.names.isAdmitted(name) ? NO_DATA : NO_NAME;
   }
 }
