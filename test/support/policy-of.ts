@@ -27,6 +27,11 @@ export async function effectiveOf({
   return { ...effective, policy: policyOf(effective.bounds, { image: effective.image, runtime: effective.runtime }) };
 }
 
+/** The same, as what is enforced. */
+export async function policyFrom(texts: Texts): Promise<Policy> {
+  return (await effectiveOf(texts)).policy;
+}
+
 async function opinionsOf(text: string, layer: LayerName): Promise<Layer> {
   return (await parsePolicy(`version: 1\n${text}`, { file: `${layer}.yaml`, layer })).opinions;
 }

@@ -4,7 +4,7 @@ import { type Egress, type EgressOptions, openEgress } from "../../../src/egress
 import { NOBODY_TO_ASK } from "../../../src/egress/host-approver.ts";
 import type { EgressFact } from "../../../src/egress/records.ts";
 import type { MuxStream } from "../../../src/protocol/mux-stream.ts";
-import { policyFrom } from "./policies.ts";
+import { policyFrom } from "../policy-of.ts";
 import { streamPair } from "./stream-pair.ts";
 
 export const NOTHING_INSIDE: RefusedInside = { unreachable: 0, otherQuestions: 0, taken: [], heldPorts: [] };

@@ -3,54 +3,18 @@ import { describe, expect, it } from "vitest";
 import { decideConnection, portsOf, type Treatment } from "../../../src/policy/decide-connection.ts";
 import { canonicalHost } from "../../../src/policy/host-name.ts";
 import { explainHost } from "../../../src/session/explain-host.ts";
+import {
+  hostCases,
+  hostRulesText,
+  type Item,
+  KINDS,
+  type Lists,
+  lists,
+  NAMES,
+  SPELLINGS,
+  TREATMENTS,
+} from "../../support/host-rules.ts";
 import { effectiveOf } from "../../support/policy-of.ts";
-
-/** Kinds of rules that admit, each with the treatments it lets happen, from the loosest on. */
-const KINDS = {
-  plain: { keys: {}, ways: ["sealed", "opened", "refused"] },
-  tcp: { keys: { protocol: "tcp" }, ways: ["tcp", "ssh", "sealed", "opened", "refused"] },
-  ssh: { keys: { protocol: "ssh" }, ways: ["ssh"] },
-  inspected: { keys: { inspect: true, methods: ["GET"] }, ways: ["opened", "refused"] },
-} as const;
-
-const TREATMENTS: Record<string, Treatment> = {
-  tcp: { protocol: "tcp", tls: "sealed" },
-  ssh: { protocol: "ssh", tls: "sealed" },
-  sealed: { protocol: "auto", tls: "sealed" },
-  opened: { protocol: "auto", tls: "opened" },
-  refused: { protocol: "auto", tls: "refused" },
-};
-
-type Item = { host: string; ports?: number[]; kind: keyof typeof KINDS };
-type Lists = { allow?: Item[]; ask?: Item[]; deny?: Item[] };
-
-const item: fc.Arbitrary<Item> = fc.record(
-  {
-    host: fc.constantFrom("a.test", "x.a.test", "*.a.test", "*.x.a.test", "b.test"),
-    ports: fc.constantFrom([443], [80], [80, 443], [22]),
-    kind: fc.constantFrom(...(["plain", "plain", "tcp", "ssh", "inspected"] as const)),
-  },
-  { requiredKeys: ["host", "kind"] },
-);
-const list = fc.array(item, { maxLength: 3 });
-const lists: fc.Arbitrary<Lists> = fc.record({ allow: list, ask: list, deny: list }, { requiredKeys: [] });
-
-/** How somebody may write a name: the same name, or none. */
-const SPELLINGS: Record<string, { of: (name: string) => string; isName: boolean }> = {
-  "as it is": { of: (name) => name, isName: true },
-  "N-24 in capitals": { of: (name) => name.toUpperCase(), isName: true },
-  "N-25 with a dot": { of: (name) => `${name}.`, isName: true },
-  "N-25 with two dots": { of: (name) => `${name}..`, isName: false },
-  "N-30 in wide letters": { of: (name) => name.replace("test", "ｔｅｓｔ"), isName: true },
-  "N-30 with what cannot be seen": { of: (name) => `${name.slice(0, 2)}\u200b${name.slice(2)}`, isName: false },
-  "N-28 with a NUL": { of: (name) => `${name}\0`, isName: false },
-  "N-28 with a line end": { of: (name) => `${name}\r\n`, isName: false },
-  "N-28 with an escaped dot": { of: (name) => name.replace(".", "%2e"), isName: false },
-  "N-31 behind an `@`": { of: (name) => `evil.test@${name}`, isName: false },
-  "N-31 before a backslash": { of: (name) => `${name}\\evil.test`, isName: false },
-  "N-31 before a `#`": { of: (name) => `${name}#evil.test`, isName: false },
-};
-const NAMES = ["a.test", "x.a.test", "y.x.a.test", "b.test", "xa.test", "a.test.evil.test", "c.test"];
 
 /** What is to be decided, said in another way than the program says it. */
 function expected(layers: readonly Lists[], host: string, port: number): { type: string; treatment?: Treatment } {
@@ -78,19 +42,6 @@ function lets({ allow, ask, deny }: Lists, at: { host: string; port: number; way
   return ask ? ["allow"] : ["allow", "ask"];
 }
 
-function text(layer: Lists): string {
-  const written = ({ host, ports, kind }: Item, isDeny: boolean) => ({
-    host,
-    ...(ports && { ports }),
-    ...(isDeny ? {} : KINDS[kind].keys),
-  });
-  const network = Object.fromEntries(
-    Object.entries(layer).map(([name, items]) => [name, items.map((rule) => written(rule, name === "deny"))]),
-  );
-  // JSON is YAML.
-  return `network: ${JSON.stringify(network)}`;
-}
-
 function explained(value: string, policy: Parameters<typeof explainHost>[1]): object {
   try {
     return explainHost(value, policy);
@@ -101,16 +52,9 @@ function explained(value: string, policy: Parameters<typeof explainHost>[1]): ob
 
 describe("what is said of a connection", () => {
   it("is the same of the gate, of its ports and of `policy explain`, however the name is written", async () => {
-    const cases = fc.record({
-      user: lists,
-      project: lists,
-      name: fc.constantFrom(...NAMES),
-      port: fc.constantFrom(443, 80, 22),
-      spelling: fc.constantFrom(...Object.values(SPELLINGS)),
-    });
     const details = await fc.check(
-      fc.asyncProperty(cases, async ({ user, project, name, port, spelling }) => {
-        const { policy } = await effectiveOf({ user: text(user), project: text(project) });
+      fc.asyncProperty(hostCases, async ({ user, project, name, port, spelling }) => {
+        const { policy } = await effectiveOf({ user: hostRulesText(user), project: hostRulesText(project) });
         const written = spelling.of(name);
         const canonical = canonicalHost(written);
         expect(canonical).toEqual(spelling.isName ? { host: name } : { problem: expect.any(String) });
