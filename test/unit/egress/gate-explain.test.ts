@@ -4,7 +4,7 @@ import type { HostApprover } from "../../../src/egress/host-approver.ts";
 import { explainHost } from "../../../src/session/explain-host.ts";
 import { GateWorld, heard } from "../../support/egress/gate-world.ts";
 import { TestDialler } from "../../support/egress/test-dialler.ts";
-import { hostCases, hostRulesText, NAMES, SPELLINGS } from "../../support/host-rules.ts";
+import { hostCases, hostRulesText, NAMES } from "../../support/host-rules.ts";
 import { policyFrom } from "../../support/policy-of.ts";
 
 type Texts = { user: string; project: string };

@@ -9,8 +9,6 @@ import {
   type Item,
   KINDS,
   type Lists,
-  lists,
-  NAMES,
   SPELLINGS,
   TREATMENTS,
 } from "../../support/host-rules.ts";
