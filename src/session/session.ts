@@ -26,6 +26,7 @@ import type { PolicyFacts } from "./policy.ts";
 import type { SandboxProvider, SandboxRequest } from "./provider.ts";
 import { reachOf } from "./reach.ts";
 import type { Recorder } from "./recorder.ts";
+import { timed } from "./timed-model.ts";
 import type { Ways } from "./ways.ts";
 
 export type SessionOptions = {
@@ -238,22 +239,6 @@ function promptOf({ workspace, policy }: SessionOptions, plan: MountPlan, image:
 export function errorFact(error: GloveboxError): ErrorFact {
   const { code, message, hint } = toGloveboxError(error);
   return { code, message, hint: hint ?? null };
-}
-
-function timed(model: ModelClient, watch: { ms: number }): ModelClient {
-  return {
-    provider: model.provider,
-    id: model.id,
-    api: model.api,
-    respond: async (request, options) => {
-      const startedAt = performance.now();
-      try {
-        return await model.respond(request, options);
-      } finally {
-        watch.ms += performance.now() - startedAt;
-      }
-    },
-  };
 }
 
 function hashOf(policy: Policy): string {

@@ -49,7 +49,8 @@ const METADATA = never("the metadata service of a cloud");
 const LINK_LOCAL = never("a link-local address");
 const MULTICAST = never("a multicast address");
 const RESERVED = never("a reserved address");
-const DOCUMENTATION = never("an address for documentation");
+// Closed networks use them, as labs do that have no other numbers left.
+const DOCUMENTATION = restricted("an address for documentation");
 const PRIVATE = restricted("a private address");
 const LOOPBACK = restricted("an address of this machine's loopback");
 

@@ -64,7 +64,7 @@ export class Egress {
       names: this.#names,
       byOf,
       hasIpv6: hasIpv6(),
-      onOther: () => refusals.addOtherQuestion(),
+      onOther: (name) => refusals.addOtherQuestion(name),
     });
     this.#servers = places.dns.map((place) => new DnsServer(place, (packet, client) => resolver.reply(packet, client)));
     this.#unbound = places.forwards.flatMap((address) => settings.forwards.map((port) => ({ address, port })));
@@ -88,7 +88,8 @@ export class Egress {
     const begun = this.#refusals.count();
     const outcome = await act();
     const held = heldPorts(this.#held(), command, textOf(outcome.content));
-    const refused = this.#refusals.tell(begun, held);
+    const isAdmitted = (name: string): boolean => this.#names.isAdmitted(name);
+    const refused = this.#refusals.tell({ begun, heldPorts: held, isAdmitted });
     return { outcome, ...(refused && { refused }) };
   }
 

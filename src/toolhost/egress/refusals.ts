@@ -9,12 +9,16 @@ const MAX_TAKEN = 20;
 const MAX_PROCESS_CHARS = 200;
 const MAX_NAME_CHARS = 260;
 const MAX_HELD = 100;
+const MAX_QUESTIONS = 1000;
+
+export type Telling = { begun: number; heldPorts: readonly number[]; isAdmitted: (name: string) => boolean };
 
 /** What is refused here without asking anybody, from one result to the next. */
 export class Refusals {
   readonly #unreachable: () => number;
   #taken = new Map<string, Taken>();
-  #otherQuestions = 0;
+  #otherQuestions: string[] = [];
+  #moreQuestions = 0;
   /** The counter when it was last told. */
   #told: number;
 
@@ -24,8 +28,9 @@ export class Refusals {
     this.#told = unreachable();
   }
 
-  addOtherQuestion(): void {
-    this.#otherQuestions++;
+  addOtherQuestion(name: string): void {
+    if (this.#otherQuestions.length < MAX_QUESTIONS) this.#otherQuestions.push(name);
+    else this.#moreQuestions++;
   }
 
   addTaken(taken: Taken): void {
@@ -38,13 +43,16 @@ export class Refusals {
     return this.#unreachable();
   }
 
-  /** What there is to tell with a result; undefined for nothing. Told once, and the counter from `begun` on. */
-  tell(begun: number, heldPorts: readonly number[]): Told | undefined {
+  /**
+   * What there is to tell with a result; undefined for nothing. Told once, and the counter from `begun` on. Questions for
+   * other than addresses count where the name has none: programs ask them beside the address, and go on without.
+   */
+  tell({ begun, heldPorts, isAdmitted }: Telling): Told | undefined {
     const now = this.#unreachable();
     const unreachable = Math.max(0, now - Math.max(begun, this.#told));
     const told: Told = {
       unreachable,
-      other_questions: this.#otherQuestions,
+      other_questions: this.#otherQuestions.filter((name) => !isAdmitted(name)).length + this.#moreQuestions,
       taken: [...this.#taken.values()].map(({ name, port, process }) => ({
         name: name.slice(0, MAX_NAME_CHARS),
         port,
@@ -53,7 +61,8 @@ export class Refusals {
       held_ports: heldPorts.slice(0, MAX_HELD),
     };
     this.#told = now;
-    this.#otherQuestions = 0;
+    this.#otherQuestions = [];
+    this.#moreQuestions = 0;
     this.#taken = new Map();
     const isNothing = unreachable + told.other_questions + told.taken.length + told.held_ports.length === 0;
     return isNothing ? undefined : told;

@@ -30,9 +30,9 @@ describe("what is refused inside", () => {
     counter = 15;
     const begun = refusals.count();
     counter = 18;
-    refusals.addOtherQuestion();
-    const first = refusals.tell(begun, []);
-    expect([first, refusals.tell(begun, [])]).toEqual([
+    refusals.addOtherQuestion("text.test");
+    const first = refusals.tell({ begun, heldPorts: [], isAdmitted: () => false });
+    expect([first, refusals.tell({ begun, heldPorts: [], isAdmitted: () => false })]).toEqual([
       { unreachable: 3, other_questions: 1, taken: [], held_ports: [] },
       undefined,
     ]);
@@ -43,9 +43,9 @@ describe("what is refused inside", () => {
     const refusals = new Refusals(() => counter);
     const [first, second] = [refusals.count(), refusals.count()];
     counter = 4;
-    expect(refusals.tell(first, [])?.unreachable).toBe(4);
+    expect(refusals.tell({ begun: first, heldPorts: [], isAdmitted: () => false })?.unreachable).toBe(4);
     counter = 5;
-    expect(refusals.tell(second, [])?.unreachable).toBe(1);
+    expect(refusals.tell({ begun: second, heldPorts: [], isAdmitted: () => false })?.unreachable).toBe(1);
   });
 
   it("stays within what a message may hold", () => {
@@ -54,7 +54,7 @@ describe("what is refused inside", () => {
       refusals.addTaken({ name: "n".repeat(500), port, process: "p".repeat(500) });
     }
     const ports = Array.from({ length: 300 }, (_, port) => port + 1);
-    const told = refusals.tell(0, ports);
+    const told = refusals.tell({ begun: 0, heldPorts: ports, isAdmitted: () => false });
     expect([told?.taken.length, told?.held_ports.length]).toEqual([20, 100]);
     expect([told?.taken[0]?.name.length, told?.taken[0]?.process.length]).toEqual([260, 200]);
   });
