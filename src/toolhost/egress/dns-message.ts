@@ -1,6 +1,6 @@
 /** Messages of DNS as far as a resolver without a zone needs them: one question in, one record out (RFC 1035, 6891). */
 
-export const TYPE = { A: 1, PTR: 12, AAAA: 28, SRV: 33, OPT: 41, SVCB: 64, HTTPS: 65 } as const;
+export const TYPE = { A: 1, PTR: 12, TXT: 16, AAAA: 28, SRV: 33, OPT: 41, SVCB: 64, HTTPS: 65 } as const;
 export const RCODE = {
   noError: 0,
   formatError: 1,

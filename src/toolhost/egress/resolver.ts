@@ -8,8 +8,11 @@ import { SELF_NAMES } from "./places.ts";
  * own, which is told to the model and, since it opens nothing, not to the controller.
  */
 const ON_THE_WAY: readonly number[] = [TYPE.A, TYPE.AAAA, TYPE.HTTPS, TYPE.SVCB];
-/** apt asks so before each host; the answer to the name itself says the same. */
-const APT_SERVICE = /^_https?\._tcp\./;
+/** What programs ask for before each host, and can do without: apt for services, gRPC for its settings. */
+const CUSTOMARY: readonly { type: number; name: RegExp }[] = [
+  { type: TYPE.SRV, name: /^_https?\._tcp\./ },
+  { type: TYPE.TXT, name: /^_grpc_config\./ },
+];
 /** A name is asked again after that: a tool host that was started again listens only for what it is asked. */
 const TTL_SECONDS = 1;
 /** Questions that wait for an answer, each with its packet. */
@@ -73,10 +76,8 @@ export class Resolver {
   }
 
   #other({ name, type }: Question): Answer {
-    // gRPC asks for settings of each host: an admitted name has none, and nobody was refused anything.
-    if (this.#parts.names.isAdmitted(name)) return NO_DATA;
-    if (type !== TYPE.SRV || !APT_SERVICE.test(name)) this.#parts.onOther(name);
-    return NO_NAME;
+    if (!CUSTOMARY.some((one) => one.type === type && one.name.test(name))) this.#parts.onOther(name);
+    return this.#parts.names.isAdmitted(name) ? NO_DATA : NO_NAME;
   }
 }
 
