@@ -95,7 +95,7 @@ export async function openSandbox(
 /** One tool call, its result checked. */
 export async function call(sandbox, tool, args) {
   const options = { signal: new AbortController().signal, onOutput: () => undefined };
-  const result = await sandbox.call({ tool, args, deadlineMs: 600_000 }, options);
+  const result = await sandbox.call({ tool, args, deadlineMs: 600_000, readsOnly: tool !== "bash" }, options);
   if (result.status !== "ok") throw new Error(`${tool} was ${result.status}: ${JSON.stringify(result.content)}`);
   return result;
 }

@@ -1,5 +1,8 @@
 import type { Writable } from "node:stream";
 
+/** The longest that data stands back: calls in a row may slow a transfer, not stop it. */
+const STAND_BACK_MS = 20;
+
 /** About what a waiting frame costs in memory beside its bytes: without it, tiny frames would count for nothing. */
 const FRAME_COST_BYTES = 512;
 
@@ -15,6 +18,8 @@ export class Outbox {
   readonly #streams = new Map<number, Piece[]>();
   #queuedMessageBytes = 0;
   #blocked = false;
+  /** Those for whom data stands back. */
+  readonly #urgent = new Set<object>();
 
   constructor(output: Writable) {
     this.#output = output;
@@ -42,6 +47,21 @@ export class Outbox {
     this.#pump();
   }
 
+  /**
+   * Lets data stand back while something short is awaited, for which it would use up processors and pipes; messages go
+   * on. Ends with the function that is returned, or by itself.
+   */
+  standBack(): () => void {
+    const key = {};
+    this.#urgent.add(key);
+    const timer = setTimeout(() => end(), STAND_BACK_MS);
+    const end = (): void => {
+      clearTimeout(timer);
+      if (this.#urgent.delete(key)) this.#pump();
+    };
+    return end;
+  }
+
   /** Forgets what `stream` still wanted to send. */
   drop(stream: number): void {
     this.#streams.delete(stream);
@@ -55,7 +75,7 @@ export class Outbox {
         this.#blocked = !this.#output.write(message);
         continue;
       }
-      const piece = this.#nextPiece();
+      const piece = this.#urgent.size > 0 ? undefined : this.#nextPiece();
       if (!piece) return;
       this.#blocked = !this.#output.write(piece.frame);
       piece.sent();

@@ -79,6 +79,11 @@ export class Peer<Incoming, Outgoing> {
     this.#sendFrame(bytes);
   }
 
+  /** See {@link Outbox.standBack}. */
+  standBack(): () => void {
+    return this.#outbox.standBack();
+  }
+
   /** Opens a stream. The other side must hear of its id in a message before the first byte, and `accept` it. */
   open(): MuxStream {
     const id = this.#nextStream;

@@ -120,12 +120,14 @@ export class ToolHostConnection {
   }
 
   /** Rejects with the cause when the channel ends first or the deadline passes; the call may have had effects then. */
-  async call({ tool, args, deadlineMs, callId }: SandboxCall, { signal, onOutput }: CallOptions): Promise<Answer> {
+  async call(call: SandboxCall, { signal, onOutput }: CallOptions): Promise<Answer> {
+    const { tool, args, deadlineMs, callId, readsOnly } = call;
     const id = this.#numbers.next(callId);
     const answer = new Promise<Answer>((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject, onOutput });
     });
     const cancel = (): void => this.#cancel(id);
+    const goOn = readsOnly ? this.#peer.standBack() : undefined;
     signal.addEventListener("abort", cancel, { once: true });
     try {
       const problem = this.#trySend({ type: "call", id, tool, args });
@@ -133,6 +135,7 @@ export class ToolHostConnection {
       if (signal.aborted) cancel();
       return await this.#within(answer, deadlineMs, "The tool host did not answer a call in time");
     } finally {
+      goOn?.();
       signal.removeEventListener("abort", cancel);
       this.#waiting.delete(id);
     }

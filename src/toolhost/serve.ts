@@ -145,7 +145,9 @@ export class ToolHost {
     this.#greeted?.watch.resume();
     const live = new LiveOutput(id, this.#peer);
     const call = { id, signal: controller.signal, show: (bytes: Uint8Array) => live.show(bytes) };
+    const goOn = isToolName(tool) && contractOf(tool).replay === "safe" ? this.#peer.standBack() : undefined;
     const result = await this.#perform(tool, args, call);
+    goOn?.();
     this.#running.delete(id);
     live.end();
     this.#peer.send({ type: "result", id, ...result });

@@ -120,6 +120,26 @@ describe("a peer", () => {
     expect((await collect(reader)).length).toBe(STREAM_WINDOW_BYTES * 3);
   });
 
+  it("keeps data back while something short is awaited, not messages, and lets it go on then or by itself", async () => {
+    const { controller, toolHost } = pair();
+    const accepted = new Promise<Readable>((resolve) => {
+      toolHost.onMessage = (message) => message.stream && resolve(toolHost.peer.accept(message.stream));
+    });
+    const stream = controller.peer.open();
+    const goOn = controller.peer.standBack();
+    controller.peer.send({ type: "note", text: "here", stream: stream.id });
+    stream.write("first");
+    const reader = await accepted;
+    await controller.peer.ping();
+    expect(reader.readableLength).toBe(0);
+    goOn();
+    await controller.peer.ping();
+    expect(reader.readableLength).toBe(5);
+    controller.peer.standBack();
+    stream.end(" and the rest");
+    expect((await collect(reader)).toString()).toBe("first and the rest");
+  });
+
   it("tells the other side when a stream is destroyed", async () => {
     const { controller, toolHost } = pair();
     const accepted = new Promise<Readable>((resolve) => {
