@@ -4,6 +4,9 @@ import type { By } from "./attribution.ts";
 
 /** Names the controller is asked about at once; a flood beyond that is turned away. */
 const MAX_ASKED = 64;
+/** Names the controller is asked about in a second, and at once before: programs ask for tens, floods for thousands. */
+const ASKED_A_SECOND = 200;
+const ASKED_AT_ONCE = 600;
 /** Names that get an address in a session. */
 const MAX_NAMES = 512;
 /** Nobody waits for a person here, so a controller that takes longer is not there. */
@@ -19,7 +22,10 @@ export type NamesParts = {
   listen: (name: string, admitted: AdmittedName) => Promise<boolean>;
 };
 
-/** Which names have an address here. Only the controller says so, and is asked each time. */
+/**
+ * Which names have an address here. Only the controller says so: once for a name that it admits, which stays so, and each
+ * time for another one, so that it can be told whose call asked.
+ */
 export class Names {
   readonly #parts: NamesParts;
   readonly #admitted = new Map<string, string>();
@@ -27,6 +33,8 @@ export class Names {
   readonly #asked = new Map<string, Promise<Verdict>>();
   readonly #answers = new Map<number, (admitted: AdmittedName | undefined) => void>();
   #lastId = 0;
+  #left = ASKED_AT_ONCE;
+  #countedAt = performance.now();
 
   constructor(parts: NamesParts) {
     this.#parts = parts;
@@ -44,9 +52,11 @@ export class Names {
 
   /** Questions for one name share an answer while it is awaited. Never rejects. */
   lookup(name: string, by: () => By): Promise<Verdict> {
+    const address = this.#admitted.get(name);
+    if (address !== undefined) return Promise.resolve({ type: "admitted", address });
     const asked = this.#asked.get(name);
     if (asked !== undefined) return asked;
-    if (this.#asked.size >= MAX_ASKED) return Promise.resolve({ type: "failed" });
+    if (this.#asked.size >= MAX_ASKED || !this.#mayAsk()) return Promise.resolve({ type: "failed" });
     const verdict = this.#ask(name, by())
       .catch((): Verdict => ({ type: "failed" }))
       .finally(() => this.#asked.delete(name));
@@ -57,6 +67,15 @@ export class Names {
   /** The controller's answer; one that nobody waits for any more is dropped. */
   settle({ id, admitted }: Extract<ToToolHost, { type: "named" }>): void {
     this.#answers.get(id)?.(admitted);
+  }
+
+  #mayAsk(): boolean {
+    const now = performance.now();
+    this.#left = Math.min(ASKED_AT_ONCE, this.#left + ((now - this.#countedAt) / 1000) * ASKED_A_SECOND);
+    this.#countedAt = now;
+    if (this.#left < 1) return false;
+    this.#left -= 1;
+    return true;
   }
 
   async #ask(name: string, by: By): Promise<Verdict> {

@@ -81,15 +81,31 @@ describe("names inside the container", () => {
     expect(await resolver.reverse("192.0.2.1").catch(codeOf)).toBe("ENOTFOUND");
   });
 
-  it("asked for at the same moment are asked outside once", async () => {
+  it("that are admitted are asked outside once", async () => {
     const sent: number[] = [];
     const names = new Names({ send: ({ id }) => void sent.push(id), listen: () => Promise.resolve(true) });
     const lookup = () => names.lookup("web.test", () => ({ call: null, assumed: false }));
     const verdicts = Array.from({ length: 20 }, lookup);
     names.settle({ type: "named", id: sent[0] ?? 0, admitted: { address: "127.77.0.1", ports: [] } });
     expect(await Promise.all(verdicts)).toEqual(Array(20).fill({ type: "admitted", address: "127.77.0.1" }));
-    void lookup();
-    expect(sent.length).toBe(2);
+    expect(await lookup()).toEqual({ type: "admitted", address: "127.77.0.1" });
+    expect(sent.length).toBe(1);
+  });
+
+  it("that are refused are asked outside each time, and a flood of them is cut off", async () => {
+    let sent = 0;
+    const names: Names = new Names({
+      send: ({ id }) => {
+        sent++;
+        names.settle({ type: "named", id });
+      },
+      listen: () => Promise.resolve(true),
+    });
+    const by = () => ({ call: null, assumed: false });
+    const first = [await names.lookup("evil.test", by), await names.lookup("evil.test", by), sent];
+    expect(first).toEqual([{ type: "refused" }, { type: "refused" }, 2]);
+    for (let index = 0; index < 20_000; index++) await names.lookup(`n${index}.test`, by);
+    expect(sent).toBeLessThan(10_000);
   });
 
   it("a flood of names has 64 waiting outside, and the rest is told at once that it failed", async () => {
