@@ -1,6 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { createConnection } from "node:net";
 import type { Duplex } from "node:stream";
+import { Lookups } from "./dial/lookups.ts";
 
 /** The host's own name service and sockets: nothing else of the gate touches either. */
 export type Dialler = {
@@ -13,10 +14,15 @@ export type Dialler = {
 /** `address` is one, never a name. */
 export type Endpoint = { address: string; port: number };
 
+/** One for all, as the threads are. */
+const LOOKUPS = new Lookups(async (name) =>
+  (await lookup(name, { all: true, order: "verbatim" })).map(({ address }) => address),
+);
+
 /** The resolver and the sockets of this machine, its `/etc/hosts` included. */
 export function systemDialler(): Dialler {
   return {
-    resolve: async (name) => (await lookup(name, { all: true, order: "verbatim" })).map(({ address }) => address),
+    resolve: (name, signal) => LOOKUPS.resolve(name, signal),
     connect,
   };
 }

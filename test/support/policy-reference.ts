@@ -98,9 +98,9 @@ read without following a link.
 
 ## What a file says
 
-A key that is absent is no opinion. \`[]\` and \`null\` are one: nothing. Everything that cannot be meant is an error with
-the line, exit code 2, and nothing is started: an unknown key, a wrong type, a key twice, an alias, a merge key, a second
-document, an empty file, a named file that is missing, a key that is **not enforced yet**.
+A key that is absent is no opinion. \`[]\` and, of a list, \`null\` are one: nothing. Everything that cannot be
+meant is an error with the line, exit code 2, and nothing is started: an unknown key, a wrong type, a key twice, an alias, a
+merge key, a second document, an empty file, a named file that is missing, a key that is **not enforced yet**.
 
 `;
 
@@ -147,6 +147,10 @@ unseen, as for a database or another protocol in which the server speaks first.
 unless its rule has \`private: true\`. \`private\` and \`forward\` are for users and organisations: a project does not get
 them, also when it is trusted.
 
+**Forwards.** \`to\` is any service this machine reaches, by name or by address, private ones included: it goes wherever you
+say, and its bytes pass unseen. A project that lists forwards narrows the list to those of them you have; \`forward: []\`
+leaves none.
+
 **Requests.** \`methods\` (in capitals) and \`paths\` limit single requests: \`*\` stands for something within a segment,
 \`**\` for any number of segments, and a query is not compared. A path has no \`//\`, \`.\`, \`..\`, \`?\`, \`#\`, \`%\`, \`;\` or
 \`\\\`, which servers read in more than one way. In TLS requests can be seen only with \`inspect: true\`: the connection is
@@ -158,10 +162,13 @@ warned of.
 
 **Package managers.** \`{ registry: npm }\`, also \`pip\`, \`cargo\`, \`go\` and \`apt\`, stands for the hosts that package manager
 is configured for on this machine, mirrors and scopes included. It is asked itself, before anything starts: in \`/\`, with
-PATH and HOME alone, never a program that lies in the workspace, ten seconds at most. Host and port alone of the answer are
-used; plain HTTP becomes port 80. In a user's or an organisation's policy these hosts may have private addresses. cargo
-tells its index by trying, through a proxy that lets nothing out; where that keeps its packages is known once cargo has
-fetched one on this machine. A rule that finds no host has no effect and is named at the start.
+PATH and HOME alone, never a program that lies in the workspace, ten seconds at most, and only where you, your
+organisation or a project you trust names it. It is not asked where the workspace reaches its program, a folder it takes
+code from or its configuration, by links as well: an agent could change what it says. Host and port alone of the answer
+are used, and named at the start; plain HTTP becomes port 80. In a user's or an organisation's policy these hosts may have
+private addresses, as mirrors do. cargo tells its index by trying, through a proxy that lets nothing out; where that keeps
+its packages is known once cargo has fetched one on this machine. A rule of \`allow\` that finds no host has no effect and is
+named at the start; one of \`deny\` or \`ask\` that does not find all its hosts is an error.
 
 **Judgement.** Each layer says deny, else ask, else allow, and the strictest word of all layers holds; where nobody says
 anything it is no. \`approval.net\` judges each connection too: with \`ask\` a person is asked also for a host that is
@@ -176,8 +183,8 @@ dropped and shown: a project with \`network.allow: []\` stays without a host.
 **Uploads.** \`upload_limit\` counts the bytes sent to one host over all connections of a session; the one that goes beyond
 it ends. Nobody sets one unless a policy does, and the smallest of all layers holds.
 
-\`policy explain host HOST[:PORT]\` says what is decided and how a connection is treated,
-\`policy explain host 'GET HOST/PATH'\` what of one request.
+\`policy explain host HOST[:PORT]\` says what is decided, how a connection is treated and what would admit it,
+\`policy explain host 'GET HOST/PATH'\` what of one request, \`http://\` in front for port 80.
 
 ## Commands and rules
 

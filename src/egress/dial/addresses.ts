@@ -15,9 +15,14 @@ export function classifyAddress(address: string, own: readonly string[]): Addres
   if (!ip) return { type: "never", what: "no address" };
   const found = classOf(ip);
   if (found.type !== "public") return found;
-  return own.some((mine) => sameIp(parseIp(mine), ip))
-    ? { type: "private", what: "an address of this machine" }
-    : found;
+  const reached = [ip, ...embeddedIn(ip)];
+  const isOwn = own.map(parseIp).some((mine) => reached.some((form) => sameIp(mine, form)));
+  return isOwn ? { type: "private", what: "an address of this machine" } : found;
+}
+
+/** The IPv4 address that an IPv6 address reaches. */
+function embeddedIn(ip: Ip): Ip[] {
+  return EMBEDDING.filter(({ block }) => isInBlock(ip, block)).map(({ at }) => ip.slice(at, at + 4));
 }
 
 function sameIp(one: Ip | undefined, other: Ip): boolean {
@@ -39,11 +44,16 @@ const never =
 const restricted =
   (what: string): Judge =>
   () => ({ type: "private", what });
+/** As the IPv4 address in it. */
+const embedded: Judge = (ip) => embeddedIn(ip).map(classOf)[0] ?? { type: "never", what: "a reserved address" };
+
 /** Forms of IPv6 that reach the IPv4 address whose first byte stands at `at`. */
-const embedded =
-  (at: number): Judge =>
-  (ip) =>
-    classOf(ip.slice(at, at + 4));
+const EMBEDDING = [
+  { block: parseBlock("::ffff:0:0/96"), at: 12 },
+  { block: parseBlock("::ffff:0:0:0/96"), at: 12 },
+  { block: parseBlock("64:ff9b::/96"), at: 12 },
+  { block: parseBlock("2002::/16"), at: 2 },
+];
 
 const METADATA = never("the metadata service of a cloud");
 const LINK_LOCAL = never("a link-local address");
@@ -84,17 +94,17 @@ const TABLE: readonly (readonly [string, Judge])[] = [
   ["fd20:ce::254/128", METADATA],
   ["::/128", never("the unspecified address")],
   ["::1/128", LOOPBACK],
-  ["::ffff:0:0/96", embedded(12)],
-  ["::ffff:0:0:0/96", embedded(12)],
+  ["::ffff:0:0/96", embedded],
+  ["::ffff:0:0:0/96", embedded],
   ["::/96", never("an IPv4-compatible address")],
-  ["64:ff9b::/96", embedded(12)],
+  ["64:ff9b::/96", embedded],
   ["64:ff9b:1::/48", never("an address of a local translation")],
   ["100::/64", never("an address whose packets are discarded")],
   ["100:0:0:1::/64", RESERVED],
   ["2001::/32", never("a Teredo address")],
   ["2001::/23", RESERVED],
   ["2001:db8::/32", DOCUMENTATION],
-  ["2002::/16", embedded(2)],
+  ["2002::/16", embedded],
   ["2620:4f:8000::/48", RESERVED],
   ["3fff::/20", DOCUMENTATION],
   ["5f00::/16", RESERVED],

@@ -6,6 +6,7 @@ import type { Route } from "../ledger.ts";
 import { EgressRefusal } from "../refusal.ts";
 import { isExempt, isLocalName, type UpstreamProxy } from "../upstream-proxy.ts";
 import { type AddressClass, classifyAddress } from "./addresses.ts";
+import { failureWords } from "./failure-words.ts";
 import { parseIp } from "./ip.ts";
 import { dialFirst, inTurns } from "./race.ts";
 import { untilAborted } from "./until-aborted.ts";
@@ -77,7 +78,9 @@ async function resolve(dialler: Dialler, host: string, signal: AbortSignal): Pro
     addresses = [...new Set(await untilAborted(dialler.resolve(host, signal), signal))];
   } catch (error) {
     signal.throwIfAborted();
-    throw new EgressRefusal(`this machine found no address for \`${host}\` (${systemCode(error) ?? "no answer"})`);
+    const code = systemCode(error);
+    if (code === undefined) throw new EgressRefusal(failureWords(error));
+    throw new EgressRefusal(`this machine found no address for \`${host}\` (${code})`);
   }
   if (addresses.length === 0) throw new EgressRefusal(`\`${host}\` has no address`);
   return addresses;

@@ -2,6 +2,8 @@
 export type Answer = {
   /** Of its sources, as it has them; those of other kinds than http and https are left out later. */
   urls: string[];
+  /** Files it has that from, as far as it tells. */
+  files?: string[];
   /** What a person should know of them, in words that go after the name of the package manager. */
   notes?: string[];
 };

@@ -6,18 +6,20 @@ const MOST_BYTES = 64 * 1024;
 
 const Config = z.object({ dl: z.string() });
 
-/** Where the indexes that cargo has looked at before, among those at `urls`, say that packages are. */
-export async function downloadUrls(folder: string, urls: readonly string[]): Promise<string[]> {
+type Download = { url: string; file: string };
+
+/** Where the indexes that cargo has looked at before, among those at `urls`, say that packages are, and in which file. */
+export async function downloadUrls(folder: string, urls: readonly string[]): Promise<Download[]> {
   const hosts = urls.map((url) => new URL(url).hostname);
   const names = await readdir(folder).catch(() => []);
   const known = names.filter((name) => hosts.some((host) => name.startsWith(`${host}-`)));
   const found = await Promise.all(known.map((name) => downloadUrl(join(folder, name, "config.json"))));
-  return found.filter((url) => url !== undefined);
+  return found.filter((download) => download !== undefined);
 }
 
-async function downloadUrl(file: string): Promise<string | undefined> {
+async function downloadUrl(file: string): Promise<Download | undefined> {
   try {
-    return Config.parse(JSON.parse(await readStart(file))).dl;
+    return { url: Config.parse(JSON.parse(await readStart(file))).dl, file };
   } catch {
     // Of another format, or half written: not known, as if it were not there.
     return undefined;

@@ -28,11 +28,14 @@ export async function askCargo(programs: Programs): Promise<Answer | Silence> {
   try {
     await writeFile(join(folder, "Cargo.toml"), MANIFEST);
     const args = ["generate-lockfile", "--manifest-path", join(folder, "Cargo.toml")];
-    const said = await programs.ask(["cargo"], args, {
+    const said = await programs.ask("cargo", args, {
       CARGO_HTTP_PROXY: proxy.url,
       CARGO_NET_RETRY: "0",
       // A toolchain that is missing is not fetched for the sake of a question.
       RUSTUP_AUTO_INSTALL: "0",
+      // Nor are programs run that the configuration puts around the compiler.
+      RUSTC_WRAPPER: "",
+      RUSTC_WORKSPACE_WRAPPER: "",
     });
     if (proxy.asked.length > 0) return await withDownloads([...proxy.asked], programs);
     return { problem: "problem" in said ? said.problem : "looks at no host" };
@@ -44,7 +47,8 @@ export async function askCargo(programs: Programs): Promise<Answer | Silence> {
 
 async function withDownloads(asked: string[], { home }: Programs): Promise<Answer> {
   const downloads = await downloadUrls(join(home, ".cargo/registry/index"), asked);
-  if (downloads.length > 0) return { urls: [...asked, ...downloads] };
+  const files = downloads.map(({ file }) => file);
+  if (downloads.length > 0) return { urls: [...asked, ...downloads.map(({ url }) => url)], files };
   const note =
     "does not know yet where its index keeps packages; fetch one on this machine, or name that host yourself";
   return { urls: asked, notes: [note] };

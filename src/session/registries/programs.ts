@@ -9,6 +9,15 @@ import { visibleLine } from "../../core/visible.ts";
 /** What a program of this machine printed, or why there is nothing, in words that go after its name. */
 export type Said = { output: string } | { problem: string };
 
+/** The names each package manager is installed by. */
+const NAMES: Record<string, readonly string[]> = {
+  npm: ["npm"],
+  pip: ["python3", "python"],
+  cargo: ["cargo"],
+  go: ["go"],
+  apt: ["apt-get"],
+};
+
 const MOST_MS = 10_000;
 const MOST_CHARS = 1024 * 1024;
 
@@ -18,13 +27,15 @@ const MOST_CHARS = 1024 * 1024;
  */
 export class Programs {
   readonly #env: NodeJS.ProcessEnv;
-  readonly #path: readonly string[];
-  readonly #root: string;
+  /** Folders that hold programs, as they really are. */
+  readonly path: readonly string[];
+  /** The workspace, as it really is. */
+  readonly root: string;
 
   private constructor(env: NodeJS.ProcessEnv, path: readonly string[], root: string) {
     this.#env = env;
-    this.#path = path;
-    this.#root = root;
+    this.path = path;
+    this.root = root;
   }
 
   /** `env` is the person's; `home` their home folder. */
@@ -44,9 +55,9 @@ export class Programs {
     return this.#env["HOME"] ?? "/";
   }
 
-  /** What the first of `names` that is installed prints; it may take ten seconds. */
-  async ask(names: readonly string[], args: readonly string[], env: Record<string, string> = {}): Promise<Said> {
-    const found = await this.#find(names);
+  /** What a package manager prints; it may take ten seconds. */
+  async ask(name: string, args: readonly string[], env: Record<string, string> = {}): Promise<Said> {
+    const found = await this.locate(name);
     if (found === undefined) return { problem: "is not installed on this machine" };
     const child = execa(found, args, {
       cwd: "/",
@@ -72,10 +83,11 @@ export class Programs {
     return result.exitCode === 0 ? { output: result.stdout } : { problem: failureWords(result.stderr) };
   }
 
-  async #find(names: readonly string[]): Promise<string | undefined> {
-    for (const name of names) {
-      for (const folder of this.#path) {
-        const file = join(folder, name);
+  /** The program of a package manager: that of its first name which is installed. */
+  async locate(name: string): Promise<string | undefined> {
+    for (const program of NAMES[name] ?? []) {
+      for (const folder of this.path) {
+        const file = join(folder, program);
         if (await this.#isProgram(file)) return file;
       }
     }
@@ -85,7 +97,7 @@ export class Programs {
   async #isProgram(file: string): Promise<boolean> {
     try {
       await access(file, constants.X_OK);
-      return (await stat(file)).isFile() && !isWithin(await realpath(file), this.#root);
+      return (await stat(file)).isFile() && !isWithin(await realpath(file), this.root);
     } catch {
       return false;
     }

@@ -32,6 +32,15 @@ describe("the class of an address", () => {
     expect(typeOf("172.17.0.1")).toBe("private");
   });
 
+  it.each(["::ffff:8.8.4.4", "::ffff:808:404", "::ffff:0:8.8.4.4", "64:ff9b::8.8.4.4", "2002:808:404::1"])(
+    "N-41 %s is the host's own address in a form of IPv6, and private as that is",
+    (address) => {
+      const mine = { type: "private", what: "an address of this machine" };
+      expect(classifyAddress(address, ["8.8.4.4"])).toEqual(mine);
+      expect(classifyAddress(address, ["8.8.4.5"])).toEqual({ type: "public" });
+    },
+  );
+
   it.each([
     ...["169.254.169.254", "169.254.170.2", "169.254.0.23", "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254"],
     ...["100.100.100.200", "168.63.129.16", "192.0.0.192", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe"],

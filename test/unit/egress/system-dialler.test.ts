@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { createAuthority } from "../../../src/egress/carry/authority.ts";
+import { Lookups } from "../../../src/egress/dial/lookups.ts";
+import { wayToName } from "../../../src/egress/dial/route.ts";
 import { dialThroughProxy } from "../../../src/egress/dial/via-proxy.ts";
 import { systemDialler } from "../../../src/egress/dialler.ts";
 import type { UpstreamProxy } from "../../../src/egress/upstream-proxy.ts";
@@ -15,6 +17,17 @@ describe("the resolver and sockets of this machine", () => {
     const dialler = systemDialler();
     expect(await dialler.resolve("localhost", never)).toContain("127.0.0.1");
     await expect(dialler.resolve("no-such-name.invalid", never)).rejects.toMatchObject({ syscall: "getaddrinfo" });
+  });
+
+  it("say in words that the name service is silent", async () => {
+    const silent = new Lookups(() => new Promise(() => undefined), { patienceMs: 1 });
+    const dialler = {
+      ...systemDialler(),
+      resolve: (name: string, signal: AbortSignal) => silent.resolve(name, signal),
+    };
+    const asked = { target: { host: "a.test", port: 443 }, whenPrivate: () => undefined };
+    const way = wayToName({ dialler, proxy: undefined }, asked, never);
+    await expect(way).rejects.toThrow(/^the name service of this machine does not answer$/);
   });
 
   it("connect to an address, and leave an established connection alone when the signal aborts later", async () => {

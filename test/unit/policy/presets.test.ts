@@ -91,7 +91,7 @@ describe("the policies that come with glovebox", () => {
     await managers.shell("python3", "echo \"global.index-url='https://mirror.example.com/simple'\"");
     await using place = await PolicyPlace.create({ PATH: managers.bin });
     const loaded = await place.load({ policy: name, strictPolicy: true });
-    expect(loaded.facts.warnings).toEqual([]);
+    expect(loaded.facts.warnings).toEqual([`user/network.allow[0]: ${manager} uses mirror.example.com`]);
     expect(explain("host", "mirror.example.com", loaded, place.root)).toMatchObject({ decision: "allow" });
     expect(explain("host", "other.example.com", loaded, place.root).decision).toBe("deny");
     expect(loaded.policy.network.hosts[0]?.allow?.items[0]?.value.registry).toBe(manager);

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, symlink } from "node:fs/promises";
+import { access, mkdir, symlink } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { decideConnection } from "../../../src/policy/decide-connection.ts";
@@ -7,6 +7,7 @@ import { droppedWords } from "../../../src/policy/dropped.ts";
 import { hostText } from "../../../src/policy/host-text.ts";
 import { parsePolicy } from "../../../src/policy/parse.ts";
 import { readProject } from "../../../src/session/policy-file.ts";
+import { proposalOf } from "../../../src/session/policy-files.ts";
 import { Programs } from "../../../src/session/registries/programs.ts";
 import { resolveRegistries } from "../../../src/session/registries/registries.ts";
 import { trust } from "../../../src/session/trust.ts";
@@ -23,10 +24,12 @@ async function hostsOf(name: string, { home, path, workspace = NOWHERE }: Place)
   const text = `version: 1\nnetwork: { allow: [{ registry: ${name} }] }`;
   const { opinions } = await parsePolicy(text, { file: "p.yaml", layer: "user" });
   const programs = await Programs.outside(workspace, { PATH: path, SECRET: "x" }, home);
-  const { layers, warnings } = await resolveRegistries([undefined, opinions], programs);
-  const items = layers[1]?.hosts.allow?.items ?? [];
+  const { layers, warnings } = await resolveRegistries([{ layer: opinions, isAsking: true }], programs);
+  const items = layers[0]?.hosts.allow?.items ?? [];
   expect(items.every(({ rule, value }) => rule === "user/network.allow[0]" && value.private)).toBe(true);
-  return { hosts: items.map(({ value }) => hostText(value)), warnings };
+  const isPlain = (words: string): boolean => words.startsWith(`user/network.allow[0]: ${name} uses `);
+  expect(warnings.filter(isPlain)).toHaveLength(items.length > 0 ? 1 : 0);
+  return { hosts: items.map(({ value }) => hostText(value)), warnings: warnings.filter((words) => !isPlain(words)) };
 }
 
 const hostsBy = (managers: PackageManagers, name: string) => hostsOf(name, { home: managers.home, path: managers.bin });
@@ -51,7 +54,7 @@ describe("the hosts of a package manager", () => {
   it("of pip are the indexes it names, else its own with the host of its files", async () => {
     await using managers = await PackageManagers.create();
     const python = (config: string) =>
-      `case "$1" in -m) /bin/cat <<'END'\n${config}\nEND\n;; *) echo https://index.example.com/simple https://files.example.com;; esac`;
+      `case "$4" in *'"list"'*) /bin/cat <<'END'\n${config}\nEND\n;; *'"debug"'*) ;; *) echo https://index.example.com/simple https://files.example.com;; esac`;
     await managers.shell("python3", python("global.extra-index-url='https://more.example.com/simple file:///opt/x'"));
     expect((await hostsBy(managers, "pip")).hosts).toEqual([
       "index.example.com (by pip)",
@@ -172,6 +175,91 @@ describe("a package manager that is asked", () => {
   });
 
   it.each([
+    ["npm", "home/.npm", "home/.npm"],
+    ["npm", "home", "bin/npm"],
+    ["npm", "home/.local/bin", "home/.local/bin"],
+    ["npm", "lib/node_modules/x", "lib"],
+    ["pip", "home/.local", "home/.local/bin"],
+    ["pip", "home/.pyenv/versions/3/lib", "home/.pyenv"],
+    ["cargo", "home/.cargo/registry", "home/.cargo"],
+    ["go", "home/.config", "home/.config/go/env"],
+  ])("%s is not one whose code or configuration the workspace reaches, as in %s", async (name, workspace, place) => {
+    await using managers = await PackageManagers.create();
+    const program = name === "pip" ? "python3" : name;
+    await managers.shell(program, `echo ran >> "$NOTES"; ${npmOf({ registry: "https://evil.example.com" })}`);
+    const { hosts, warnings } = await hostsOf(name, {
+      ...{ home: managers.home, path: managers.bin },
+      workspace: join(managers.folder, workspace),
+    });
+    expect([hosts, await managers.notes]).toEqual([[], ""]);
+    const where = place === "bin/npm" ? join(managers.home, ".npmrc") : join(managers.folder, place);
+    expect(warnings).toEqual([
+      `user/network.allow[0]: names no host, so it has no effect: ${name} is not asked: it takes code or configuration from \`${where}\`, which the workspace can change; work in another folder, or name the hosts`,
+    ]);
+    await hostsOf(name, { home: managers.home, path: managers.bin });
+    expect(await managers.notes).toMatch(/^ran\n/);
+  });
+
+  it.each([
+    ["npm", ".npmrc", "/.npmrc"],
+    ["pip", ".config", "/.config/pip/pip.conf"],
+    ["pip", ".config/pip/pip.conf", "/.config/pip/pip.conf"],
+    ["cargo", ".cargo/config.toml", "/.cargo/config.toml"],
+    ["cargo", ".rustup/toolchains/dev", "/.rustup/toolchains/dev"],
+    ["go", ".config/go", "/.config/go/env"],
+  ])("%s is not one whose %s is a link into the workspace, or through it", async (name, link, place) => {
+    await using managers = await PackageManagers.create();
+    await managers.shell(name === "pip" ? "python3" : name, `echo ran >> "$NOTES"`);
+    const workspace = join(managers.folder, "dotfiles");
+    await mkdir(workspace);
+    await mkdir(dirname(join(managers.home, link)), { recursive: true });
+    // What is outside again can be replaced inside.
+    await symlink(join(managers.folder, "outside"), join(workspace, "there"));
+    await symlink(join(workspace, "there"), join(managers.home, link));
+    const { hosts, warnings } = await hostsOf(name, { home: managers.home, path: managers.bin, workspace });
+    expect([hosts, warnings, await managers.notes]).toEqual([[], [expect.stringContaining(`${place}\``)], ""]);
+  });
+
+  it("is not heard when it names a configuration file of the workspace itself", async () => {
+    await using managers = await PackageManagers.create();
+    const workspace = join(managers.folder, "repo");
+    const globalconfig = join(workspace, "npmrc");
+    await managers.shell("npm", npmOf({ registry: "https://evil.example.com", globalconfig }));
+    const { hosts, warnings } = await hostsOf("npm", { home: managers.home, path: managers.bin, workspace });
+    expect([hosts, warnings]).toEqual([[], [expect.stringContaining(`npm is not heard: it takes`)]]);
+    expect(warnings[0]).toContain(globalconfig);
+  });
+
+  it("is not one whose interpreter is a link into the workspace", async () => {
+    await using managers = await PackageManagers.create();
+    const workspace = join(managers.folder, "repo");
+    await managers.shell("npm", npmOf({ registry: "https://a.example.com" }));
+    await managers.shell("node", "exit 0", workspace);
+    await symlink(join(workspace, "node"), join(managers.bin, "node"));
+    const { warnings } = await hostsOf("npm", { home: managers.home, path: managers.bin, workspace });
+    expect(warnings).toEqual([expect.stringContaining(`from \`${join(managers.bin, "node")}\``)]);
+  });
+
+  it.skipIf(pythonVersion() === undefined)(
+    "is pip itself, which runs none of a person's own Python code (skipped without pip)",
+    async () => {
+      await using managers = await PackageManagers.create();
+      const marker = join(managers.folder, "ran");
+      const packages = `.local/lib/python${pythonVersion()}/site-packages`;
+      for (const name of ["usercustomize", "sitecustomize", "pip"]) {
+        await managers.write(`${packages}/${name}.py`, `open(${JSON.stringify(marker)}, "w")\n`);
+      }
+      await managers.write(".config/pip/pip.conf", "[global]\nindex-url = https://pip.example.com/simple\n");
+      const place = { home: managers.home, path: process.env["PATH"] ?? "" };
+      expect((await hostsOf("pip", place)).hosts).toContain("pip.example.com (by pip)");
+      await expect(access(marker)).rejects.toThrow("ENOENT");
+      const workspace = join(managers.home, ".local");
+      expect((await hostsOf("pip", { ...place, workspace })).hosts).toEqual([]);
+    },
+    60_000,
+  );
+
+  it.each([
     ["fails", "echo 'no \\033[2J such thing' >&2; exit 3", "npm fails: no "],
     ["is no program", "\u007fELF", "npm "],
     ["says nothing it should", "echo hello", "npm does not print its configuration as JSON"],
@@ -216,6 +304,18 @@ describe("a package manager that is asked", () => {
     60_000,
   );
 });
+
+function pythonVersion(): string | undefined {
+  const code = "import sys, pip; print('%d.%d' % sys.version_info[:2])";
+  try {
+    return execFileSync("python3", ["-I", "-c", code], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    }).trim();
+  } catch {
+    return undefined;
+  }
+}
 
 /** Of the toolchain itself: what rustup puts before it looks for one in the home folder. */
 function cargoFolder(): string | undefined {
@@ -265,7 +365,7 @@ describe("a rule for a package manager", () => {
     await place.write("repo/.glovebox/policy.yaml", RULE);
     expect(await at(place)).toBe("deny built-in/network.allow");
     expect((await place.load()).facts.dropped.map(droppedWords)).toEqual([
-      "project/network.allow[0] (mirror.corp.test:80 (by npm)): built-in/network.allow keeps no connection without it",
+      "project/network.allow[0] (registry:npm): built-in/network.allow keeps no connection without it",
     ]);
     await place.write("home/policy.yaml", RULE);
     expect([await at(place, true), (await place.load()).facts.dropped]).toEqual(["allow project/network.allow[0]", []]);
@@ -296,6 +396,48 @@ describe("a rule for a package manager", () => {
       type: "deny",
       rule: "user/network.deny[0]",
     });
+  });
+
+  it("is told with the hosts it stands for", async () => {
+    await using managers = await PackageManagers.create();
+    await using place = await placeWith(managers);
+    await place.write("home/policy.yaml", RULE);
+    expect((await place.load()).facts.warnings).toEqual(["user/network.allow[0]: npm uses mirror.corp.test:80"]);
+  });
+
+  it("of a project that is not trusted, or is only looked at, runs nothing unless the person asks it, too", async () => {
+    await using managers = await PackageManagers.create();
+    await managers.shell("npm", `echo ran >> "$NOTES"; ${npmOf({ registry: "https://a.example.com" })}`);
+    await using place = await PolicyPlace.create({ PATH: managers.bin });
+    await place.write("repo/.glovebox/policy.yaml", RULE);
+    await place.write("home/policy.yaml", "network: { allow: [{ registry: pip }, a.example.com] }");
+    const { policy, facts } = await place.load();
+    expect(decideConnection(policy, { host: "a.example.com", port: 443 }).type).toBe("deny");
+    expect(facts.warnings).toContain(
+      "project/network.allow[0]: npm is not asked on the word of a project that is not trusted; `{ registry: npm }` in your own policy asks it",
+    );
+    const { gains } = await proposalOf(place.root, place.surroundings);
+    expect([gains.map(({ rule }) => rule), await managers.notes]).toEqual([["project/network.allow[0]"], ""]);
+    await place.write("home/policy.yaml", RULE);
+    await place.load();
+    expect(await managers.notes).toBe("ran\n");
+  });
+
+  it.each(["deny", "ask"])("in `%s` that cannot be resolved is an error, since it would admit more", async (list) => {
+    await using managers = await PackageManagers.create();
+    await using place = await PolicyPlace.create({ PATH: managers.bin });
+    const rules = `network:\n  allow: [a.test]\n  ${list}:\n    - { registry: npm }`;
+    await place.write("home/policy.yaml", rules);
+    await expect(place.load()).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringMatching(
+        new RegExp(`line 5: user/network\\.${list}\\[0\\] .*npm is not installed on this machine.*name the hosts`),
+      ),
+    });
+    await managers.shell("npm", npmOf({ registry: "https://b.test", "@x:registry": "https://10.0.0.5" }));
+    await expect(place.load()).rejects.toThrow("`10.0.0.5` is an address");
+    await managers.shell("npm", npmOf({ registry: "https://b.test" }));
+    expect((await place.load()).facts.warnings).toEqual([`user/network.${list}[0]: npm uses b.test`]);
   });
 
   it("that names none has no effect and stops nothing", async () => {
