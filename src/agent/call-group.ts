@@ -1,7 +1,7 @@
 import type { Entry } from "../core/events.ts";
 import type { ToolCallPart } from "../core/messages.ts";
 import { syntheticResult, type ToolResult } from "../core/tool-result.ts";
-import { type CallDeps, performCall } from "./call.ts";
+import { type CallDeps, type Performed, performCall, unperformed } from "./call.ts";
 import type { LimitReached } from "./limits.ts";
 
 export type GroupStop = { why: "aborted" } | { why: "limit"; limit: LimitReached };
@@ -23,16 +23,13 @@ export async function runCallGroup(
 ): Promise<void> {
   for (const call of calls) {
     const stopped = stop();
-    // The run's own clock: it stands still while a person is asked.
-    const before = deps.clock.usedSeconds;
-    const result = stopped ? notRun(stopped) : await performCall(call, deps, signal);
-    await settle(call, result, deps, (deps.clock.usedSeconds - before) * 1000);
+    await settle(call, stopped ? unperformed(notRun(stopped)) : await performCall(call, deps, signal), deps);
   }
 }
 
 /** Gives every call of a cut response its result without running any: its arguments may be incomplete. */
 export async function refuseTruncated(calls: readonly ToolCallPart[], deps: CallDeps): Promise<void> {
-  for (const call of calls) await settle(call, syntheticResult("truncated", TRUNCATED), deps, 0);
+  for (const call of calls) await settle(call, unperformed(syntheticResult("truncated", TRUNCATED)), deps);
 }
 
 const TRUNCATED =
@@ -44,12 +41,7 @@ function notRun(stop: GroupStop): ToolResult {
   return syntheticResult("limit", `Not run: the run reached its limit (${limit}, ${value}).`);
 }
 
-async function settle(
-  call: ToolCallPart,
-  result: ToolResult,
-  { journal }: CallDeps,
-  durationMs: number,
-): Promise<void> {
+async function settle(call: ToolCallPart, { result, durationMs }: Performed, { journal }: CallDeps): Promise<void> {
   const duration = Math.round(durationMs);
   journal.show({ type: "tool_end", live: true, call_id: call.id, status: result.status, duration_ms: duration });
   await journal.append(resultEntry(call, result, duration));

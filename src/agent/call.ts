@@ -11,7 +11,7 @@ import type { RunClock } from "./limits.ts";
 export type CallDeps = {
   journal: Journal;
   gate: ToolGate;
-  sandbox: Sandbox;
+  sandbox: Pick<Sandbox, "call" | "failure">;
   clock: RunClock;
   /** The longest a call may take that can say how long it takes. */
   callSeconds: number;
@@ -19,21 +19,29 @@ export type CallDeps = {
   steer: (text: string) => unknown;
 };
 
+/** What became of a call, and how long it ran, its approval not counted. */
+export type Performed = { result: ToolResult; durationMs: number };
+
 /**
  * Takes one committed call from its raw text to its one result. Never rejects for what the call did: unknown tool, bad
  * arguments, denial, cancel and a lost container are results too. Rejects only when the log cannot be written.
  */
-export async function performCall(call: ToolCallPart, deps: CallDeps, signal: AbortSignal): Promise<ToolResult> {
-  if (!isToolName(call.name)) return syntheticResult("unknown_tool", unknownTool(call.name));
+export async function performCall(call: ToolCallPart, deps: CallDeps, signal: AbortSignal): Promise<Performed> {
+  if (!isToolName(call.name)) return unperformed(syntheticResult("unknown_tool", unknownTool(call.name)));
   const parsed = parseArguments(call.name, call.arguments);
-  if (!parsed.ok) return syntheticResult("bad_arguments", parsed.problem);
+  if (!parsed.ok) return unperformed(syntheticResult("bad_arguments", parsed.problem));
   const args = (contractOf(call.name).within?.(parsed.args, deps.callSeconds) ?? parsed.args) as JsonObject;
   const verdict = await judge({ call, name: call.name, args }, deps, signal);
   if (verdict.type === "deny") {
     if (verdict.steering !== undefined) deps.steer(verdict.steering);
-    return syntheticResult(verdict.reason, verdict.text, verdict.denial);
+    return unperformed(syntheticResult(verdict.reason, verdict.text, verdict.denial));
   }
   return execute({ call, name: call.name, args }, deps, signal);
+}
+
+/** The result of a call that has not run. */
+export function unperformed(result: ToolResult): Performed {
+  return { result, durationMs: 0 };
 }
 
 type Prepared = { call: ToolCallPart; name: ToolName; args: JsonObject };
@@ -56,11 +64,13 @@ async function judge({ call, name, args }: Prepared, deps: CallDeps, signal: Abo
   return verdict;
 }
 
-async function execute({ call, name, args }: Prepared, deps: CallDeps, signal: AbortSignal): Promise<ToolResult> {
+async function execute({ call, name, args }: Prepared, deps: CallDeps, signal: AbortSignal): Promise<Performed> {
   const contract = contractOf(name);
   await deps.journal.append({ type: "call_started", call_id: call.id, replay: contract.replay });
-  return deps.sandbox.call(
+  const startedAt = performance.now();
+  const result = await deps.sandbox.call(
     { tool: name, args, deadlineMs: contract.deadlineMs(args), readsOnly: contract.replay === "safe", callId: call.id },
     { signal, onOutput: (text) => deps.journal.show({ type: "tool_output", live: true, call_id: call.id, text }) },
   );
+  return { result, durationMs: performance.now() - startedAt };
 }

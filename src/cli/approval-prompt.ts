@@ -25,8 +25,13 @@ export type Person = { calls: Approver; hosts: HostApprover };
 export function personAt(options: PersonOptions): Person | undefined {
   if (!hasPerson(options.io)) return undefined;
   const turns = new Turns();
+  let isAfterWithdrawn = false;
   const ask = (words: Words, signal: AbortSignal): Promise<string | undefined> =>
-    turns.take(signal, () => askOne(words, options, signal));
+    turns.take(signal, async () => {
+      const line = await askOne({ ...words, ...(isAfterWithdrawn && { discardMs: LATE_MS }) }, options, signal);
+      isAfterWithdrawn = signal.aborted;
+      return line;
+    });
   return {
     calls: { by: "person", ask: async (question, signal) => answerTo(await ask(callWords(question, options), signal)) },
     hosts: {
@@ -38,12 +43,15 @@ export function personAt(options: PersonOptions): Person | undefined {
 
 type Words = { lines: string[]; prompt: string };
 
-async function askOne({ lines, prompt }: Words, options: PersonOptions, signal: AbortSignal) {
+/** Whoever was typing when a question was withdrawn has noticed by then. */
+const LATE_MS = 1000;
+
+async function askOne({ lines, ...line }: Words & { discardMs?: number }, options: PersonOptions, signal: AbortSignal) {
   const { io, screen, onInterrupt } = options;
   const release = screen.hold();
   try {
     for (const line of lines) screen.ask(line);
-    return await askLine({ io, prompt, onInterrupt }, signal);
+    return await askLine({ io, onInterrupt, ...line }, signal);
   } finally {
     release();
   }

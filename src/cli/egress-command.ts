@@ -30,7 +30,7 @@ export function egressLines(rows: readonly EgressRow[]): string[] {
 }
 
 function cellsOf(row: EgressRow): string[] {
-  const moved = (bytes: number): string => (row.verdict === "denied" ? "-" : sizeWords(bytes));
+  const moved = (bytes: number | null): string => (row.verdict === "denied" || bytes === null ? "-" : sizeWords(bytes));
   return [
     placeWords(row),
     row.verdict,

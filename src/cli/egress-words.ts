@@ -50,37 +50,49 @@ export function hostAnswerWords(event: Omit<Extract<SessionRecord, { type: "host
 /** Places that are listed one by one. */
 const MAX_PLACES = 20;
 
-/** Each host that was refused, by which rule and why, and the words that would admit it. */
+/** Each host that was refused, by which rule and why, and the flags that would admit it. */
 export function refusedPlaces({ refused, refused_unlisted: unlisted }: RunResult["egress"]): string[] {
   const shown = refused.slice(0, MAX_PLACES);
   const more = refused.length - shown.length + unlisted;
-  const options = allowOptions(refused);
+  const { flags, left } = allowFlags(refused);
   return [
     ...shown.map(({ rule, ...place }) => verdictWords({ ...place, verdict: "denied", rule_id: rule })),
     ...(more > 0 ? [`refused: ${countWords(more, "more connection")}`] : []),
-    ...(options.length > 0 ? [`to admit: glovebox exec ${options.join(" ")}`] : []),
+    ...(flags === "" ? [] : [`run again with ${flags}${left > 0 ? `, and ${left} more` : ""}`]),
   ];
 }
 
-/** How many hosts were refused, and the words that would admit those a person can admit; none when there were none. */
-export function refusedLines({ egress }: Pick<RunResult, "egress">): string[] {
+/** How many hosts were refused, and the flags that would admit those a flag can admit; none when there were none. */
+export function refusedLines({ egress, session_id: session }: Pick<RunResult, "egress" | "session_id">): string[] {
   const hosts = new Set(egress.refused.map(({ host }) => host));
   if (hosts.size === 0) return [];
   const more = egress.refused_unlisted > 0 ? " and more" : "";
-  const options = allowOptions(egress.refused);
-  const command = options.length === 0 ? "" : ` · glovebox run ${options.join(" ")}`;
-  return [`${countWords(hosts.size, "host")}${more} refused${command}`];
+  const { flags, left } = allowFlags(egress.refused);
+  const rest = left > 0 ? ` … and ${left} more: glovebox sessions show ${session ?? "latest"} --egress` : "";
+  return [`${countWords(hosts.size, "host")}${more} refused${flags === "" ? "" : ` · run again with ${flags}${rest}`}`];
 }
 
-const MAX_OPTIONS = 3;
+const MAX_FLAGS = 3;
 
-/** `--allow-host HOST` where that would help: no rule names the host, or one asks, and not in a layer that binds flags. */
-export function allowOptions(refused: readonly (Place & { rule: string })[]): string[] {
-  const admissible = refused.filter(
-    ({ host, rule }) =>
-      /^(flag\/allow-host|(built-in|user|flag)\/network\.(allow|ask\[\d+\]))$/.test(rule) &&
-      /^[a-z\d_-]+(\.[a-z\d_-]+)+$/.test(host),
+type Refused = RunResult["egress"]["refused"][number];
+
+/** `--allow-host HOST` for each place that it would admit; `left` have no room. */
+function allowFlags(refused: readonly Refused[]): { flags: string; left: number } {
+  const places = refused
+    .filter(isForFlag)
+    .map(({ host, port }) => (port === null || port === 443 ? host : `${host}:${port}`));
+  const flags = [...new Set(places)].map((place) => `--allow-host ${place}`);
+  return { flags: flags.slice(0, MAX_FLAGS).join(" "), left: Math.max(0, flags.length - MAX_FLAGS) };
+}
+
+/**
+ * Where no rule names the host, or one asks and nobody answered, and not in a layer that binds flags: what is refused for
+ * its address, its bytes or a single request, or was by a person, is not the flag's to open.
+ */
+function isForFlag({ host, rule, why }: Refused): boolean {
+  return (
+    /^(flag\/allow-host|(built-in|user|flag)\/network\.(allow|ask\[\d+\]))$/.test(rule) &&
+    /^(no rule admits it|nobody .*)$/.test(why ?? "") &&
+    /^[a-z\d_-]+(\.[a-z\d_-]+)+$/.test(host)
   );
-  const places = admissible.map(({ host, port }) => (port === null || port === 443 ? host : `${host}:${port}`));
-  return [...new Set(places)].slice(0, MAX_OPTIONS).map((place) => `--allow-host ${place}`);
 }

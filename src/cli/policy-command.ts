@@ -17,11 +17,13 @@ import {
 } from "../session/policy-files.ts";
 import { surroundingsOf } from "../session/surroundings.ts";
 import { parseAllowHosts } from "./allow-hosts.ts";
+import { clipToWidth, widthOf } from "./cells.ts";
 import type { Io } from "./io.ts";
 import { parseWord } from "./numbers.ts";
 import { tableLines } from "./table.ts";
 import { askLine, hasPerson } from "./terminal-line.ts";
 import { type Watch, watched } from "./watch.ts";
+import { countWords } from "./words.ts";
 
 export type PolicyFlags = { workspace?: string; policy?: string; allowHost?: string[]; json?: boolean };
 
@@ -37,7 +39,7 @@ export function showCommand(flags: PolicyFlags, io: Io): Promise<number> {
       out.line(JSON.stringify({ version: 1, policy: asSections(leaves), origins, ...facts }));
       return 0;
     }
-    for (const line of showLines(leaves)) out.line(line);
+    for (const line of showLines(leaves, io.stdout.isTTY ? io.stdout.columns : undefined)) out.line(line);
     for (const line of notes(loaded)) out.line(line);
     return 0;
   });
@@ -48,13 +50,26 @@ function policyMeant({ workspace = ".", policy, allowHost }: PolicyFlags, io: Io
   return policyFor(workspace, request, surroundingsOf(io.env, io.secrets, io));
 }
 
-function showLines(leaves: readonly ShownLeaf[]): string[] {
-  const rows = leaves.map(({ key, value, origin }) => {
+/** A table no wider than `columns`, where that is the width of a terminal. */
+function showLines(leaves: readonly ShownLeaf[], columns: number | undefined): string[] {
+  const rows = leaves.map(({ key, value, origin }): [string, string, string] => {
     const rules = typeof origin === "string" ? origin : [...new Set(Object.values(origin))].join(", ");
     return [key, visibleLine(valueText(value)), visibleLine(rules)];
   });
-  return tableLines(["KEY", "VALUE", "RULE"], rows);
+  const room = (columns ?? Number.POSITIVE_INFINITY) - Math.max(...rows.map(([key]) => widthOf(key))) - 4;
+  const ruleRoom = Math.max(MIN_CELL, Math.min(MAX_RULE, room - 2 * MIN_CELL));
+  const rule = Math.min(ruleRoom, Math.max(...rows.map(([, , rules]) => widthOf(rules))));
+  const cut = (text: string, most: number): string => (columns === undefined ? text : clipToWidth(text, most));
+  const cells = rows.map(([key, value, rules]) => [
+    key,
+    cut(value, Math.max(MIN_CELL, room - rule)),
+    cut(rules, ruleRoom),
+  ]);
+  return tableLines(["KEY", "VALUE", "RULE"], cells);
 }
+
+const MIN_CELL = 12;
+const MAX_RULE = 40;
 
 function valueText(value: Json): string {
   if (Array.isArray(value)) return value.length === 0 ? "nothing" : value.join(", ");
@@ -74,7 +89,7 @@ function notes({ facts }: LoadedPolicy): string[] {
 export function checkCommand(file: string, io: Io): Promise<number> {
   return watched(io, async ({ out }) => {
     const { rules, warnings } = await checkPolicy(file, surroundingsOf(io.env, io.secrets, io));
-    out.line(`${visibleLine(file)} is a policy with ${rules} rules, all of them enforced`);
+    out.line(`${visibleLine(file)} is a policy with ${countWords(rules, "rule")}, all of it enforced`);
     for (const words of warnings) out.line(visibleLine(words));
     return 0;
   });
@@ -85,18 +100,23 @@ export function explainCommand([kind, value]: [string, string], flags: PolicyFla
   return watched(io, async ({ out }) => {
     const known = parseWord("explain", kind, EXPLAINED);
     const { root, loaded } = await policyMeant(flags, io);
-    const explained = explain(known, value, loaded, root);
+    const { enableWith, ...explained } = { enableWith: undefined, ...explain(known, value, loaded, root) };
     const { decision, rule } = explained;
     const place = loaded.places.get(rule) ?? null;
     if (flags.json) {
-      out.line(JSON.stringify({ version: 1, kind: known, value, ...explained, place }));
+      const remedy = enableWith === undefined ? {} : { enable_with: enableWith };
+      out.line(JSON.stringify({ version: 1, kind: known, value, ...explained, ...remedy, place }));
       return 0;
     }
     const how = "treatment" in explained && explained.treatment ? `; ${treatmentWords(explained.treatment)}` : "";
     out.line(`${decision}: ${rule}${place === null ? "" : ` (${visibleLine(place)})`}${how}`);
+    if (enableWith !== undefined) out.line(`what a person can do: ${visibleLine(enableWith)}`);
+    if (known === "host" && decision !== "deny") out.line(ADDRESSES);
     return 0;
   });
 }
+
+const ADDRESSES = "its addresses are checked when it is dialled: private ones only with `private: true`";
 
 /** `glovebox policy init`. */
 export function initCommand(flags: { workspace?: string; user?: boolean }, io: Io): Promise<number> {

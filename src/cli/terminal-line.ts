@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
 import type { InputStream, Io } from "./io.ts";
 
 export type LineOptions = {
@@ -6,6 +7,8 @@ export type LineOptions = {
   prompt: string;
   /** Ctrl-C at the question: there is no answer. */
   onInterrupt: () => void;
+  /** Input that comes this soon was meant for the question before, which was withdrawn; omitted, none was. */
+  discardMs?: number;
 };
 
 /** Whether there is a person to ask. Piped input is never consent. */
@@ -13,21 +16,27 @@ export function hasPerson({ stdin, stderr }: Pick<Io, "stdin" | "stderr">): bool
   return stdin.isTTY === true && stderr.isTTY === true;
 }
 
-/** A line typed after the question was shown; undefined for an end of input, for Ctrl-C and when `signal` aborts. */
+/**
+ * A line typed after the question was shown; undefined for an end of input, for Ctrl-C and when `signal` aborts: the
+ * line of the question says then that it is withdrawn.
+ */
 export async function askLine(options: LineOptions, signal: AbortSignal): Promise<string | undefined> {
-  if (await discardTyped(options.io.stdin)) {
-    options.onInterrupt();
+  const { io, onInterrupt, discardMs = DISCARD_MS } = options;
+  if (await discardTyped(io.stdin, discardMs, signal)) {
+    onInterrupt();
     return undefined;
   }
-  return readLine(options, signal);
+  if (!signal.aborted) return readLine(options, signal);
+  io.stderr.write("(withdrawn)\n");
+  return undefined;
 }
 
 /** What was typed before the question could be read answers something else. */
 const DISCARD_MS = 60;
 const CTRL_C = 3;
 
-/** Whether a Ctrl-C was among it. */
-async function discardTyped(stdin: InputStream): Promise<boolean> {
+/** Whether a Ctrl-C was among it. Ends early when `signal` aborts. */
+async function discardTyped(stdin: InputStream, ms: number, signal: AbortSignal): Promise<boolean> {
   let interrupted = false;
   const look = (chunk: Buffer): void => {
     interrupted ||= chunk.includes(CTRL_C);
@@ -35,7 +44,7 @@ async function discardTyped(stdin: InputStream): Promise<boolean> {
   stdin.setRawMode?.(true);
   stdin.on("data", look);
   stdin.resume();
-  await new Promise((resolve) => setTimeout(resolve, DISCARD_MS));
+  await setTimeout(ms, undefined, { signal }).catch(() => undefined);
   stdin.off("data", look);
   stdin.pause();
   stdin.setRawMode?.(false);
@@ -45,9 +54,12 @@ async function discardTyped(stdin: InputStream): Promise<boolean> {
 function readLine({ io, prompt, onInterrupt }: LineOptions, signal: AbortSignal): Promise<string | undefined> {
   const reader = createInterface({ input: io.stdin, output: io.stderr, terminal: true, historySize: 0 });
   return new Promise((resolve) => {
-    const close = (): void => reader.close();
+    const withdraw = (): void => {
+      io.stderr.write(" (withdrawn)\n");
+      reader.close();
+    };
     const finish = (line: string | undefined): void => {
-      signal.removeEventListener("abort", close);
+      signal.removeEventListener("abort", withdraw);
       resolve(line);
     };
     reader.on("close", () => {
@@ -59,8 +71,7 @@ function readLine({ io, prompt, onInterrupt }: LineOptions, signal: AbortSignal)
       io.stderr.write("\n");
       onInterrupt();
     });
-    signal.addEventListener("abort", close, { once: true });
-    if (signal.aborted) return close();
+    signal.addEventListener("abort", withdraw, { once: true });
     reader.question(prompt, (line) => {
       finish(line);
       reader.close();

@@ -39,6 +39,8 @@ export type DockerProviderOptions = {
   build: boolean;
   /** Set in the environment of commands, over the image's. */
   commandEnv: Record<string, string>;
+  /** Set where the image does not; none when omitted. */
+  commandDefaults?: Record<string, string>;
   /** What takes long, in words. */
   onProgress: (words: string) => void;
   /** What an earlier session had left and was removed at this start. */
@@ -172,7 +174,10 @@ async function prepare(
     }),
   ]);
   const shell = requireShell(contents, image.ref);
-  const { env, refused } = commandEnvironment(image.env, options.commandEnv);
+  const { env, refused } = commandEnvironment(
+    [...Object.entries(options.commandDefaults ?? {}).map(([name, value]) => `${name}=${value}`), ...image.env],
+    options.commandEnv,
+  );
   const bare: BoxPlan = {
     prefix: `glovebox-${request.sessionId.slice(-12)}`,
     volumePaths,

@@ -13,8 +13,10 @@ export type EgressRow = {
   /** Why they were denied or failed. */
   why: string | null;
   connections: number;
-  bytes_up: number;
-  bytes_down: number;
+  /** Null while the log does not tell of the end of one of them: it goes on, or glovebox was killed. */
+  bytes_up: number | null;
+  bytes_down: number | null;
+  ended: boolean;
   /** What was dialled. */
   addresses: string[];
   /** Of these calls, each once; null stands for none. */
@@ -26,12 +28,15 @@ export type HostAnswer = Pick<
   "ts" | "host" | "port" | "decision" | "by" | "scope" | "rule_id"
 >;
 
+/** While connections are counted, the bytes of those that have ended. */
+type Row = Omit<EgressRow, "bytes_up" | "bytes_down" | "ended"> & { bytes_up: number; bytes_down: number };
+
 const ORDER: readonly Verdict[] = ["allowed", "failed", "denied"];
 
 /** A fold over the lines of a log: hosts by verdict, and what a person said of them. */
 export class EgressHistory {
-  readonly #rows = new Map<string, EgressRow>();
-  readonly #open = new Map<number, EgressRow>();
+  readonly #rows = new Map<string, Row>();
+  readonly #open = new Map<number, Row>();
   readonly answers: HostAnswer[] = [];
 
   add(event: EventLine): void {
@@ -52,8 +57,16 @@ export class EgressHistory {
 
   /** By verdict, then by host and port. */
   get rows(): EgressRow[] {
+    const open = new Set([...this.#open.values()].filter(({ verdict }) => verdict === "allowed"));
     const shown = [...this.#rows.values()].filter(({ connections }) => connections > 0);
-    return shown.toSorted(
+    const rows = shown.map(
+      (row): EgressRow => ({
+        ...row,
+        ended: !open.has(row),
+        ...(open.has(row) && { bytes_up: null, bytes_down: null }),
+      }),
+    );
+    return rows.toSorted(
       (a, b) =>
         ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict) ||
         a.host.localeCompare(b.host, "en") ||
@@ -83,12 +96,12 @@ export class EgressHistory {
     this.#open.delete(connection);
   }
 
-  #rowOf({ host, port, verdict, rule_id, via, why }: Extract<EventLine, { type: "egress" }>): EgressRow {
+  #rowOf({ host, port, verdict, rule_id, via, why }: Extract<EventLine, { type: "egress" }>): Row {
     const key = JSON.stringify([host, port, verdict, rule_id, via, why]);
     const known = this.#rows.get(key);
     if (known) return known;
     const counts = { connections: 0, bytes_up: 0, bytes_down: 0 };
-    const row: EgressRow = { host, port, verdict, rule_id, via, why, ...counts, addresses: [], calls: [] };
+    const row: Row = { host, port, verdict, rule_id, via, why, ...counts, addresses: [], calls: [] };
     this.#rows.set(key, row);
     return row;
   }

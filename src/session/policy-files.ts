@@ -24,7 +24,12 @@ export async function policyFor(
 /** What a file says is a policy, all of which is enforced. @throws GloveboxError `CONFIG_INVALID`. */
 export async function checkPolicy(file: string, { cwd }: Surroundings): Promise<{ rules: number; warnings: string[] }> {
   const { rules, warnings } = await parseEnforced(await readNamed(resolve(cwd, file), file), "user");
-  return { rules: rules.length, warnings };
+  return { rules: rules.filter(({ id }) => isLeaf(id, rules)).length, warnings };
+}
+
+/** A list or a map is as many rules as it has items; the version of the format is none. */
+function isLeaf(rule: string, rules: readonly { id: string }[]): boolean {
+  return !rule.endsWith("/version") && !rules.some(({ id }) => id.startsWith(`${rule}[`) || id.startsWith(`${rule}.`));
 }
 
 /** Writes a commented policy where there is none; gives its path. @throws GloveboxError `USAGE` where there is one. */

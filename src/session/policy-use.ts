@@ -1,3 +1,4 @@
+import { admittedHosts } from "../policy/admitted-hosts.ts";
 import type { Policy } from "../policy/policy.ts";
 
 /** Variables of commands, over the image's. */
@@ -13,13 +14,26 @@ export function commandEnvOf({ env }: Policy, own: NodeJS.ProcessEnv): Record<st
   return Object.fromEntries([...passed, ...set]);
 }
 
-/** What of a policy makes a container, but for its mounts and limits. */
+/** What of a policy makes a container, but for its mounts and limits. `commandDefaults`: under the image's variables. */
 export function containerChoices(
   policy: Policy,
   own: NodeJS.ProcessEnv,
-): { image: string | undefined; commandEnv: Record<string, string>; sandbox: Policy["sandbox"] } {
-  return { image: imageOf(policy), commandEnv: commandEnvOf(policy, own), sandbox: policy.sandbox };
+): {
+  image: string | undefined;
+  commandEnv: Record<string, string>;
+  commandDefaults: Record<string, string>;
+  sandbox: Policy["sandbox"];
+} {
+  return {
+    image: imageOf(policy),
+    commandEnv: commandEnvOf(policy, own),
+    commandDefaults: admittedHosts(policy).length === 0 ? NO_RETRIES : {},
+    sandbox: policy.sandbox,
+  };
 }
+
+/** Where no host can be reached, package managers need not try for a minute. */
+const NO_RETRIES = { npm_config_fetch_retries: "0", PIP_RETRIES: "0", CARGO_NET_RETRY: "0" };
 
 /** The image to work in as a provider takes it: undefined is the one this version builds. */
 export function imageOf({ image }: Policy): string | undefined {

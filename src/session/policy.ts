@@ -61,12 +61,11 @@ export async function loadPolicy(
     parsed(user, "user"),
     parsed(project, "project"),
   ]);
-  const isProjectTrusted = project !== undefined && (as !== undefined || (await isTrustedFile(project, surroundings)));
+  // Programs are run on the word of a file that is trusted, not of one that may be.
+  const isHeard = project !== undefined && (await isTrustedFile(project, surroundings));
+  const isProjectTrusted = isHeard || (project !== undefined && as !== undefined);
   const flags = await flagLayer(request);
-  const opinions = await withRegistries(
-    files.map((file) => file?.opinions),
-    { root, surroundings },
-  );
+  const opinions = await withRegistries(files, { isHeard, root, surroundings });
   const effective = effectivePolicy({
     organisation: opinions.layers[0],
     user: opinions.layers[1],
@@ -78,6 +77,7 @@ export async function loadPolicy(
   const warnings = [
     ...files.flatMap((file) => file?.warnings ?? []),
     ...flags.warnings,
+    ...effective.warnings,
     ...opinions.warnings,
     ...(await outerPolicies(root)),
   ];
@@ -192,7 +192,7 @@ async function flagLayer({
   return { layer, warnings };
 }
 
-type Layers = readonly (Layer | undefined)[];
+type Files = readonly (ParsedFile | undefined)[];
 
 function namesRegistry({ hosts: { allow, ask, deny } }: Layer): boolean {
   return [allow, ask, deny].some((list) => list?.items.some(({ value }) => unaskedRegistry(value) !== undefined));
@@ -200,11 +200,20 @@ function namesRegistry({ hosts: { allow, ask, deny } }: Layer): boolean {
 
 /** Package managers of this machine are asked before anything is judged, and only those that a rule names. */
 async function withRegistries(
-  layers: Layers,
-  { root, surroundings }: { root: string; surroundings: Surroundings },
-): Promise<Worded<{ layers: Layers }>> {
+  files: Files,
+  { isHeard, root, surroundings }: { isHeard: boolean; root: string; surroundings: Surroundings },
+): Promise<Worded<{ layers: readonly (Layer | undefined)[] }>> {
+  const layers = files.map((file) => file?.opinions);
   if (!layers.some((layer) => layer && namesRegistry(layer))) return { layers, warnings: [] };
   const { resolveRegistries } = await import("./registries/registries.ts");
   const { Programs } = await import("./registries/programs.ts");
-  return resolveRegistries(layers, await Programs.outside(root, surroundings.env, surroundings.userHome));
+  const asking = files.map((file) => ({ layer: file?.opinions, isAsking: file?.layer !== "project" || isHeard }));
+  const programs = await Programs.outside(root, surroundings.env, surroundings.userHome);
+  const { open, ...resolved } = await resolveRegistries(asking, programs);
+  const [first] = open;
+  if (!first) return resolved;
+  const file = files.find((one) => one?.rules.some(({ id }) => id === first.rule));
+  const { ruleError } = await import("../policy/parse.ts");
+  const problem = `${first.rule} would not hold for all it means (${first.why}); name the hosts instead`;
+  throw ruleError(file ?? { file: first.rule, rules: [] }, first.rule, problem);
 }

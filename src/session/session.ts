@@ -153,7 +153,7 @@ export class Session {
     return {
       journal: this.#journal,
       gate: this.#gate,
-      sandbox: this.sandbox,
+      sandbox: this.#patience.during(this.sandbox),
       model: timed(retrying, watch),
       clock,
       callSeconds: policy.limits.callSeconds,

@@ -115,6 +115,33 @@ describe("a person who is asked for a host", () => {
     expect(io.stderr.text).not.toContain("gone.example");
   });
 
+  it("sees at the question's own line that it is withdrawn, before anything that was held back", async () => {
+    const { io, screen, person } = atTerminal();
+    const gone = new AbortController();
+    const answer = person.hosts.ask(HOST, gone.signal);
+    await shown(io, "[s]ession");
+    screen.line("a row of a call");
+    gone.abort();
+    expect(await answer).toEqual({ type: "no" });
+    expect(io.stderr.text).toMatch(/\[n\]o: [^\n]*\(withdrawn\)\n[\s\S]*a row of a call\n$/);
+  });
+
+  it("who was typing an answer to a question that is withdrawn has not answered the next one", async () => {
+    const { io, person } = atTerminal();
+    const gone = new AbortController();
+    const first = person.hosts.ask(HOST, gone.signal);
+    await shown(io, "[s]ession");
+    io.stdin.write("s");
+    const next = person.hosts.ask({ ...HOST, host: "next.example.com" }, NEVER);
+    gone.abort();
+    expect(await first).toEqual({ type: "no" });
+    await shown(io, "next.example.com");
+    io.stdin.write("s\r");
+    await vi.waitFor(() => expect(io.stderr.text.match(/\[s\]ession/g)).toHaveLength(2), { timeout: 10_000 });
+    io.stdin.write("y\r");
+    expect(await next).toEqual({ type: "yes", scope: "connection" });
+  });
+
   it("O-CLI-02 who presses Ctrl-C has said no and means the run", async () => {
     const { io, person, interrupted } = atTerminal();
     const answer = person.hosts.ask(HOST, NEVER);

@@ -88,7 +88,30 @@ describe("`policy show` of hosts", () => {
   });
 });
 
+describe("`policy show` at a terminal", () => {
+  it("cuts long lists to its width, and nothing where a program reads", async () => {
+    const hosts = Array.from({ length: 60 }, (_, index) => `h${index}.example.com`);
+    const io = await withProject(`network: { allow: [${hosts.join(", ")}] }`);
+    io.stdout.isTTY = true;
+    io.stdout.columns = 80;
+    expect(await policy(io, "show", ...IN_REPO)).toBe(0);
+    const table = io.stdout.text.split("\n\n", 1)[0] ?? "";
+    expect(table.split("\n").filter((line) => line.length > 80)).toEqual([]);
+    expect(table).toMatch(/workspace\.readonly +\*\.code-workspace, .*…/);
+    io.stdout.text = "";
+    io.stdout.isTTY = false;
+    expect(await policy(io, "show", ...IN_REPO)).toBe(0);
+    expect(io.stdout.text).not.toContain("…");
+  });
+});
+
 describe("`policy check`", () => {
+  it("counts what is said, not the lists it stands in", async () => {
+    const io = await withProject("limits: { pids: 64 }\nnetwork: { allow: [a.example, b.example], ask: [] }");
+    expect(await policy(io, "check", "repo/.glovebox/policy.yaml")).toBe(0);
+    expect(io.stdout.text).toBe("repo/.glovebox/policy.yaml is a policy with 4 rules, all of it enforced\n");
+  });
+
   it("says that a file is a policy, or where it is not", async () => {
     const io = await withProject("limits: { pids: 64 }");
     expect(await policy(io, "check", "repo/.glovebox/policy.yaml")).toBe(0);
@@ -145,6 +168,10 @@ describe("`policy explain host`", () => {
     ["GET api.example.com/public/a", "allow: user/network.allow[2] (", "plain HTTP as well"],
     ["POST api.example.com/public/a", "deny: user/network.allow (", "plain HTTP as well"],
     ["GET api.example.com/private", "deny: user/network.allow (", "plain HTTP as well"],
+    ["GET http://plain.example.com/x?y=1", "allow: user/network.allow[3] (", "TLS refused"],
+    ["GET https://plain.example.com:80/x", "deny: user/network.allow (", "TLS refused"],
+    ["GET http://a.example.com/x", "deny: user/network.allow (", ")"],
+    ["GET https://a.example.com", "allow: user/network.allow[0] (", "passes unopened, and plain HTTP"],
     ["POST a.example.com/x", "allow: user/network.allow[0] (", "passes unopened, and plain HTTP"],
     ["plain.example.com:80", "allow: user/network.allow[3] (", "; each request of plain HTTP is judged, TLS refused"],
   ])("of %s says how a connection is treated", async (value, begins, ends) => {
@@ -153,8 +180,19 @@ describe("`policy explain host`", () => {
     await mkdir(join(io.cwd, "home"));
     await writeFile(join(io.cwd, "home/policy.yaml"), `version: 1\n${RULES}\n`);
     expect(await policy(io, "explain", "host", value, "--allow-host", "b.example.com:8443", ...IN_REPO)).toBe(0);
-    const line = io.stdout.text.trimEnd();
+    const [line = ""] = io.stdout.text.split("\n");
     expect([line.startsWith(begins), line.endsWith(ends), line]).toEqual([true, true, line]);
+  });
+
+  it("says what could be added to what is denied, and of what is allowed that its addresses are looked at", async () => {
+    const io = fakeIo();
+    await mkdir(join(io.cwd, "repo"));
+    expect(await policy(io, "explain", "host", "a.example", ...IN_REPO)).toBe(0);
+    expect(io.stdout.text).toBe(
+      'deny: built-in/network.allow\nwhat a person can do: add "a.example" to `network.allow`\n',
+    );
+    expect(await policy(io, "explain", "host", "a.example", "--allow-host", "a.example", ...IN_REPO)).toBe(0);
+    expect(io.stdout.text).toMatch(/\nits addresses are checked when it is dialled: private ones only with .*\n$/);
   });
 
   it("is one object for programs", async () => {

@@ -116,18 +116,54 @@ describe("the history of connections", () => {
     const common = { rule_id: "user/network.allow[0]", via: "direct", addresses: ["93.184.216.34"] };
     expect(rows).toEqual([
       {
-        ...{ ...common, host: "packages.example.com", port: 443, verdict: "allowed", connections: 2 },
+        ...{ ...common, host: "packages.example.com", port: 443, verdict: "allowed", connections: 2, ended: true },
         ...{ bytes_up: 2, bytes_down: 2048, calls: ["c1", "c2"], why: "the upload limit was reached" },
       },
       {
         ...{ ...common, host: "db.test", port: 5432, verdict: "failed", rule_id: "user/network.allow[1]" },
-        ...{ connections: 1, bytes_up: 0, bytes_down: 0, calls: ["c1"], why: "it did not answer" },
+        ...{ ended: true, connections: 1, bytes_up: 0, bytes_down: 0, calls: ["c1"], why: "it did not answer" },
       },
       {
         ...{ host: "evil.test", port: null, verdict: "denied", rule_id: "built-in/network.allow", via: null },
-        ...{ connections: 2, bytes_up: 0, bytes_down: 0, addresses: [], calls: [null], why: "no rule admits it" },
+        ...{
+          ended: true,
+          connections: 2,
+          bytes_up: 0,
+          bytes_down: 0,
+          addresses: [],
+          calls: [null],
+          why: "no rule admits it",
+        },
       },
     ]);
+  });
+
+  it("does not know the bytes of a connection whose end no log tells: its session was killed", () => {
+    const { rows } = read(verdict(), end(1, 100, 200), verdict({ connection: 2 }));
+    expect(rows).toMatchObject([{ connections: 2, bytes_up: null, bytes_down: null, ended: false }]);
+    expect(egressLines(rows)[1]).toBe(
+      "packages.example.com:443  allowed  2            -   -     user/network.allow[0]  c1",
+    );
+  });
+
+  it("shows the question that nobody had answered when the program ended, which is no denial for want of a person", () => {
+    const why = "nobody had answered when the program ended";
+    const denied = {
+      ...REFUSED,
+      connection: 1,
+      host: "git.example.com",
+      port: 443,
+      rule_id: "user/network.ask[0]",
+      why,
+    };
+    const history = read(answer({ by: "person" }), verdict(denied));
+    expect(egressLines(history.rows)[1]).toContain(
+      `denied   1            -   -     user/network.ask[0]  c1     ${why}`,
+    );
+    expect(history.answers.map(hostAnswerWords)).toEqual([
+      "approval: no to git.example.com:443 (a person; rule user/network.ask[0])",
+    ]);
+    expect(tallied(answer({ by: "person" }), verdict(denied)).unattended).toBe(0);
   });
 
   it("counts a refusal that came again, with the number of the first, with the first", () => {
@@ -171,9 +207,9 @@ describe("what is said of refused hosts", () => {
     expect(new RefusalNotes().words(failed)).toBe("not reached: packages.example.com:443: connection refused");
   });
 
-  const refused = (host: string, rule: string, port: number | null = null) => ({
+  const refused = (host: string, rule: string, port: number | null = null, why = "no rule admits it") => ({
     ...{ host, port, rule },
-    ...{ why: null, count: 1 },
+    ...{ why, count: 1 },
   });
 
   it("ends with the words that admit them, where a person's word can", () => {
@@ -181,20 +217,45 @@ describe("what is said of refused hosts", () => {
       ...NO_EGRESS,
       refused: [
         refused("a.example", "built-in/network.allow"),
-        refused("b.example", "user/network.ask[0]", 8443),
+        refused("b.example", "user/network.ask[0]", 8443, "nobody was there to say yes to it"),
         refused("c.example", "organisation/network.allow"),
         refused("d.example", "user/network.deny[0]"),
         refused("e.example", "user/network.allow[1]", 443),
         refused("x; rm -rf .example", "built-in/network.allow"),
       ],
     };
-    expect(refusedLines({ egress })).toEqual([
-      "6 hosts refused · glovebox run --allow-host a.example --allow-host b.example:8443",
+    const session_id = "01";
+    expect(refusedLines({ session_id, egress })).toEqual([
+      "6 hosts refused · run again with --allow-host a.example --allow-host b.example:8443",
     ]);
-    expect(refusedPlaces(egress).at(-1)).toBe(
-      "to admit: glovebox exec --allow-host a.example --allow-host b.example:8443",
-    );
-    expect(refusedLines({ egress: NO_EGRESS })).toEqual([]);
+    expect(refusedPlaces(egress).at(-1)).toBe("run again with --allow-host a.example --allow-host b.example:8443");
+    expect(refusedLines({ session_id, egress: NO_EGRESS })).toEqual([]);
     expect(refusedPlaces(NO_EGRESS)).toEqual([]);
+  });
+
+  it("names no flag where none helps: connections off, denied, private, other bytes, a request, a person's no", () => {
+    const egress = {
+      ...NO_EGRESS,
+      refused: [
+        refused("a.example", "built-in/approval.net", 443, "connections are off"),
+        refused("b.example", "user/network.deny[0]", 443, "a rule denies it"),
+        refused("c.example", "built-in/network.private", 443, "it leads to a private address"),
+        refused("d.example", "built-in/network.addresses", 443, "it has no public address"),
+        refused("e.example", "built-in/network.protocol", 443, "the first bytes are not TLS"),
+        refused("f.example", "built-in/network.requests", 80, "a request has two lengths"),
+        refused("g.example", "user/network.allow", 80, "`POST http://g.example/x` is not admitted"),
+        refused("h.example", "user/network.ask[0]", 443, "a person said no to it"),
+      ],
+    };
+    expect(refusedLines({ session_id: "01", egress })).toEqual(["8 hosts refused"]);
+  });
+
+  it("names three flags, and where the others are", () => {
+    const places = Array.from({ length: 9 }, (_, index) => refused(`h${index}.example`, "built-in/network.allow"));
+    const [line] = refusedLines({ session_id: "01", egress: { ...NO_EGRESS, refused: places } });
+    expect(line).toBe(
+      "9 hosts refused · run again with --allow-host h0.example --allow-host h1.example --allow-host h2.example" +
+        " … and 6 more: glovebox sessions show 01 --egress",
+    );
   });
 });

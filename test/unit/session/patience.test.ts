@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { RunClock } from "../../../src/agent/limits.ts";
+import type { ToolResult } from "../../../src/core/tool-result.ts";
 import type { HostAnswer, HostApprover } from "../../../src/egress/host-approver.ts";
 import { Patience } from "../../../src/session/patience.ts";
 
 const QUESTION = { host: "git.example.com", port: 443, rule: "user/network.ask[0]", callId: "c1" };
+const OTHER = { ...QUESTION, callId: "c0" };
 const NEVER = new AbortController().signal;
 
 /** A person who answers when they are told to, or not at all. */
@@ -32,11 +34,27 @@ class Watched {
   resume = (): unknown => this.seen.push("resume");
 }
 
+type Call = { patience: Patience; clock: Watched; end: () => Promise<unknown> };
+
+/** A run in which the call `c1` is running. */
+function running(signal = NEVER): Call {
+  const patience = new Patience();
+  const clock = new Watched();
+  patience.run = { clock, signal };
+  const { promise, resolve } = withResolver<ToolResult>();
+  const sandbox = patience.during({ failure: undefined, call: () => promise });
+  const options = { signal: NEVER, onOutput: () => undefined };
+  const ended = sandbox.call({ tool: "bash", args: {}, deadlineMs: 1000, callId: "c1" }, options);
+  const end = (): Promise<unknown> => {
+    resolve({ status: "ok", content: [], details: {} });
+    return ended;
+  };
+  return { patience, clock, end };
+}
+
 describe("a run that waits for a person who is asked for a host", () => {
   it("stands still until the answer", async () => {
-    const patience = new Patience();
-    const clock = new Watched();
-    patience.run = { clock, signal: NEVER };
+    const { patience, clock } = running();
     const { approver, answer } = person();
     const asking = patience.over(approver).ask(QUESTION, NEVER);
     expect(clock.seen).toEqual(["pause"]);
@@ -45,12 +63,31 @@ describe("a run that waits for a person who is asked for a host", () => {
   });
 
   it("takes the question back when it is aborted: no answer is a no", async () => {
-    const patience = new Patience();
     const stop = new AbortController();
-    patience.run = { clock: new Watched(), signal: stop.signal };
+    const { patience } = running(stop.signal);
     const asking = patience.over(person().approver).ask(QUESTION, NEVER);
     stop.abort();
     expect(await asking).toEqual({ type: "no" });
+  });
+
+  it("goes on although nobody has answered what a job wants that outlived its call, or what no call wants", () => {
+    const { patience, clock } = running();
+    const hosts = patience.over(person().approver);
+    void hosts.ask(OTHER, NEVER);
+    void hosts.ask({ ...QUESTION, callId: null }, NEVER);
+    expect(clock.seen).toEqual([]);
+  });
+
+  it("goes on when the call ends that has left its question behind, and not once more with the answer", async () => {
+    const { patience, clock, end } = running();
+    const { approver, answer } = person();
+    const asking = patience.over(approver).ask(QUESTION, NEVER);
+    await end();
+    expect(clock.seen).toEqual(["pause", "resume"]);
+    answer({ type: "no" });
+    await asking;
+    void patience.over(person().approver).ask(QUESTION, NEVER);
+    expect(clock.seen).toEqual(["pause", "resume"]);
   });
 
   it("asks between runs too", async () => {

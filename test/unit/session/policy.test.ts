@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { Secrets } from "../../../src/core/secrets.ts";
 import { BUILT_IN_POLICY } from "../../../src/policy/policy.ts";
 import { readProject } from "../../../src/session/policy-file.ts";
-import { commandEnvOf, imageOf } from "../../../src/session/policy-use.ts";
+import { commandEnvOf, containerChoices, imageOf } from "../../../src/session/policy-use.ts";
 import { hashOf, trust, untrust } from "../../../src/session/trust.ts";
 import { PolicyPlace } from "../../support/policy-place.ts";
 
@@ -102,6 +102,19 @@ describe("the policy of a run", () => {
     await place.write("home/policy.yaml", "env: { set: { CI: '1', EQ: 'a=b' }, pass: [LANG, ABSENT] }");
     const { policy } = await place.load();
     expect(commandEnvOf(policy, place.surroundings.env)).toEqual({ LANG: "de_DE.UTF-8", CI: "1", EQ: "a=b" });
+  });
+
+  it("lets package managers fail at once where no host can be reached", async () => {
+    await using place = await PolicyPlace.create();
+    const defaults = async () => containerChoices((await place.load()).policy, {}).commandDefaults;
+    const none = { npm_config_fetch_retries: "0", PIP_RETRIES: "0", CARGO_NET_RETRY: "0" };
+    expect(await defaults()).toEqual(none);
+    await place.write("home/policy.yaml", "network: { ask: [a.example] }");
+    expect(await defaults()).toEqual({});
+    await place.write("home/policy.yaml", "network: { allow: [a.example] }");
+    expect(await defaults()).toEqual({});
+    await place.write(PROJECT, "network: { allow: [] }");
+    expect(await defaults()).toEqual(none);
   });
 
   it("never passes a credential", async () => {
