@@ -39,8 +39,11 @@ export type Outlet = {
   lookup: (name: string, by: Origin) => Promise<AdmittedName | undefined>;
   /** Takes over `stream` and its end: what is refused is destroyed, with the reason as its error. */
   connect: (to: Destination, by: Origin, stream: Duplex) => void;
-  /** What the model is to know of the connections of a call that has ended, each a line; empty for most calls. */
-  linesFor: (callId: string, inside: RefusedInside) => Promise<string[]>;
+  /**
+   * What the model is to know of the connections of a call that has ended, each a line; empty for most calls. Unless
+   * processes of the call go on, nobody is asked for it any more.
+   */
+  linesFor: (callId: string, inside: RefusedInside, goesOn: boolean) => Promise<string[]>;
 };
 
 /** Nothing leaves: for containers that have no policy of their own. */

@@ -18,11 +18,16 @@ export type Carriage = {
    * paths. Omitted, wherever requests are judged: `/@scope%2fname` is such a path, and registries have it.
    */
   strictPaths?: boolean;
+  /**
+   * The rule that let it through as it would be for another protocol; undefined where that would not help. Omitted, the
+   * name and port alone.
+   */
+  ruleAs?: (changed: { name: string; port: number; protocol: "tcp" | "ssh" }) => string | undefined;
   /** Resolves, checks and dials; called at most once, and not before the first bytes are what they must be. @throws EgressRefusal */
   dial: () => Promise<Duplex>;
   /** Told of every piece before it is passed on. @throws EgressRefusal when a limit is reached. */
   count: (direction: "up" | "down", bytes: number) => void;
-  /** Told why it does not go on before the program is, where the program is told in words. */
+  /** Told why it does not go on where the program is told in words, or left without a word. */
   refused?: (refusal: EgressRefusal) => void;
   /** A certificate and key (PEM) for the name, by the session's own authority; for TLS that is opened. */
   certify: (name: string) => Promise<{ key: string; cert: string }>;

@@ -29,9 +29,13 @@ export class Departure {
     this.meter = gate.traffic.meter(attempt.host);
   }
 
+  /** It was let through, so whatever it comes to is by this rule. */
+  admit({ rule }: Pick<Passage, "rule">): void {
+    this.#rule = rule;
+  }
+
   /** Finds the other end, records that it is allowed, and only then dials. @throws EgressRefusal */
   dial(passage: Pick<Passage, "rule" | "find">): Promise<Duplex> {
-    this.#rule = passage.rule;
     return withAbort(this.signal, async (own) => {
       const timer = setTimeout(() => own.abort(this.#late()), this.#gate.connectTimeoutMs);
       try {
@@ -71,10 +75,8 @@ export class Departure {
     if (this.#refused) return this.#refused;
     const refusal = error instanceof EgressRefusal ? error : new EgressRefusal(visibleLine(messageOf(error)));
     const { ledger, signal } = this.#gate;
-    // Nobody was refused anything: the program, or the session, ended before the other end was looked for.
-    const isNothing = refusal === this.signal.reason && !this.#isDialled;
     const isEnd = refusal === signal.reason && this.#establishedAt !== undefined;
-    if (!isNothing && !isEnd) {
+    if (!isEnd) {
       ledger.refused(this.#attempt, refusal, { rule: this.#rule, route: this.#route, isDialled: this.#isDialled });
     }
     this.end(refusal.message);

@@ -16,12 +16,15 @@ import { HostQuestions } from "./host-questions.ts";
 import { type Attempt, Ledger } from "./ledger.ts";
 import { linesOf } from "./lines.ts";
 import { Names } from "./names.ts";
+import { Pace } from "./pace.ts";
 import { type Admit, admitForward, admitName } from "./passage.ts";
 import type { RecordFact } from "./records.ts";
 import { EgressRefusal } from "./refusal.ts";
+import { refusalBy, refusalOfAll } from "./remedy.ts";
 import { serve } from "./serve.ts";
 import { Traffic } from "./traffic.ts";
 import type { UpstreamProxy } from "./upstream-proxy.ts";
+import { Waits } from "./waits.ts";
 
 export type EgressOptions = {
   policy: GatePolicy;
@@ -55,6 +58,7 @@ export async function openEgress(options: EgressOptions): Promise<Egress> {
     policy,
     ledger: new Ledger(record),
     questions: new HostQuestions({ approver, record }),
+    waits: new Waits(),
     traffic: new Traffic(policy.network.uploadBytes),
     dialler: options.dialler,
     proxy: options.proxy,
@@ -80,6 +84,7 @@ class SessionEgress implements Egress {
   readonly #names: Names;
   readonly #forwards: ReadonlyMap<number, Forward>;
   readonly #open = new Set<Promise<void>>();
+  readonly #pace = new Pace();
   #nextConnection: number;
 
   constructor(gate: Gate, end: AbortController, firstConnection: number) {
@@ -108,47 +113,59 @@ class SessionEgress implements Egress {
 
   connect(to: Destination, by: Origin, stream: Duplex): void {
     stream.on("error", () => undefined);
+    if (this.#end.signal.aborted) return void stream.destroy(ENDED);
     const connection = this.#nextConnection++;
-    const { host, port, admit } = this.#placeOf(to);
-    const attempt = { connection, call_id: by.callId, assumed: by.assumed, host, port };
+    const { host, port, admit, refusal = UNKNOWN, used } = this.#placeOf(to);
+    const attempt = { connection, call_id: by.callId, assumed: by.assumed, host, port, ...(used && { used }) };
     // What is refused here costs next to nothing, however many come at once.
-    if (!admit) return this.#refuse(attempt, UNKNOWN, stream);
+    if (!admit) return this.#refuse(attempt, refusal, stream);
     if (this.#open.size >= MOST_CONNECTIONS) return this.#refuse(attempt, TOO_MANY, stream);
+    if (!this.#pace.allows(host)) return this.#refuse(attempt, TOO_FAST, stream);
     const done = serve(this.#gate, { attempt, inside: stream, admit }).finally(() => this.#open.delete(done));
     this.#open.add(done);
   }
 
-  async linesFor(callId: string, inside: RefusedInside): Promise<string[]> {
+  async linesFor(callId: string, inside: RefusedInside, goesOn: boolean): Promise<string[]> {
+    if (!goesOn) await this.#gate.waits.end(callId);
     return linesOf(await this.#gate.ledger.take(callId), inside);
   }
 
   async close(): Promise<void> {
-    this.#end.abort(new EgressRefusal("the session ended"));
+    this.#end.abort(ENDED);
     await Promise.all(this.#open);
     await this.#gate.ledger.close();
   }
 
   #refuse(attempt: Attempt, refusal: EgressRefusal, stream: Duplex): void {
-    if (!this.#end.signal.aborted) this.#gate.ledger.refused(attempt, refusal, { rule: "", isDialled: false });
+    this.#gate.ledger.refused(attempt, refusal, { rule: "", isDialled: false });
     stream.destroy(refusal);
   }
 
   /** Where a connection goes, as its records name it, and who judges it; nobody does where nothing leads to. */
-  #placeOf(to: Destination): Target & { admit?: Admit } {
+  #placeOf(to: Destination): Place {
+    const { policy } = this.#gate;
+    const refusal = refusalOfAll(policy) ?? UNKNOWN;
     if (to.type === "forward") {
       const forward = this.#forwards.get(to.listen);
-      if (!forward) return { host: "127.0.0.1", port: to.listen };
-      return { ...forward, admit: (asked) => admitForward(this.#gate, forward, asked) };
+      if (!forward) return { host: "127.0.0.1", port: to.listen, refusal };
+      const used = { host: "127.0.0.1", port: to.listen };
+      return { ...forward, used, admit: (asked) => admitForward(this.#gate, forward, asked) };
     }
     const canonical = canonicalHost(to.name);
-    if ("problem" in canonical) return { host: shownName(to.name), port: to.port };
+    if ("problem" in canonical) return { host: shownName(to.name), port: to.port, refusal };
     const target = { host: canonical.host, port: to.port };
     // A name has an address inside for as long as the session lasts, and nothing else leads here.
-    const isKnown = this.#names.get(target.host)?.ports.includes(target.port) === true;
-    return isKnown ? { ...target, admit: (asked) => admitName(this.#gate, target, asked) } : target;
+    const known = this.#names.get(target.host);
+    if (!known) return { ...target, refusal };
+    if (!known.ports.includes(target.port)) return { ...target, refusal: refusalBy(policy, target) };
+    return { ...target, admit: (asked) => admitName(this.#gate, target, asked) };
   }
 }
 
+/** `refusal` where nobody judges it; `used`: what the program connected to, where that is not what it leads to. */
+type Place = Target & { admit?: Admit; refusal?: EgressRefusal; used?: Target };
+
+const ENDED = new EgressRefusal("the session ended");
 // Made once: a flood of connections must not cost a stack trace each.
 const UNKNOWN = new EgressRefusal("no name was given an address for it", {
   rule: "built-in/network.names",
@@ -157,6 +174,11 @@ const UNKNOWN = new EgressRefusal("no name was given an address for it", {
 const TOO_MANY = new EgressRefusal(`${MOST_CONNECTIONS} connections are open already`, {
   rule: "built-in/network.connections",
   enable_with: "close some of them first",
+});
+
+const TOO_FAST = new EgressRefusal("connections to it follow each other too fast", {
+  rule: "built-in/network.connections",
+  enable_with: "make fewer, or keep them open: 100 a second go on, after 1,000 at once",
 });
 
 function refusalOfText(problem: string): EgressRefusal {

@@ -7,6 +7,7 @@ import type { HostQuestions } from "./host-questions.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Traffic } from "./traffic.ts";
 import type { UpstreamProxy } from "./upstream-proxy.ts";
+import type { Waits } from "./waits.ts";
 
 /** The parts of {@link Policy} that the gate judges by. */
 export type GatePolicy = Pick<Policy, "network"> & Judging;
@@ -16,6 +17,7 @@ export type Gate = {
   policy: GatePolicy;
   ledger: Ledger;
   questions: HostQuestions;
+  waits: Waits;
   traffic: Traffic;
   dialler: Dialler;
   proxy: UpstreamProxy | undefined;

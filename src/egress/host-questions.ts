@@ -29,6 +29,7 @@ export class HostQuestions {
     const key = `${question.host}:${question.port}`;
     if (this.#granted.has(key)) return true;
     if (this.#refused.get(question.callId)?.has(key)) return false;
+    signal.throwIfAborted();
     const waiting = this.#waiting.get(key) ?? this.#ask(question, key);
     waiting.calls.add(question.callId);
     waiting.waiters += 1;
@@ -36,7 +37,11 @@ export class HostQuestions {
       return (await untilAborted(waiting.answer, signal)).type === "yes";
     } finally {
       waiting.waiters -= 1;
-      if (waiting.waiters === 0) waiting.stop.abort();
+      if (waiting.waiters === 0) {
+        waiting.stop.abort();
+        // That nobody answered is on record before anything else is said of it.
+        await waiting.answer;
+      }
     }
   }
 
@@ -60,8 +65,7 @@ export class HostQuestions {
   async #answerTo(question: HostQuestion, signal: AbortSignal): Promise<HostAnswer> {
     const asking = async (): Promise<HostAnswer> => this.#approver.ask(question, signal);
     const given = await untilAborted(asking(), signal).catch((): HostAnswer => NO);
-    if (signal.aborted) return NO;
-    const answer = given.type === "yes" && this.#approver.by === "person" ? given : NO;
+    const answer = !signal.aborted && given.type === "yes" && this.#approver.by === "person" ? given : NO;
     const { host, port, rule } = question;
     const scope = answer.type === "yes" ? answer.scope : "connection";
     const fact = { host, port, decision: answer.type, by: this.#approver.by, scope, rule_id: rule };

@@ -3,7 +3,10 @@ import type { EgressFact, RecordFact } from "./records.ts";
 import type { EgressRefusal } from "./refusal.ts";
 
 /** One question for a name (`port` null), or one connection, as the records and lines name it. */
-export type Attempt = Pick<EgressRecord, "connection" | "call_id" | "assumed" | "host" | "port">;
+export type Attempt = Pick<EgressRecord, "connection" | "call_id" | "assumed" | "host" | "port"> & {
+  /** What the program connected to, where that is not what the records name. */
+  used?: { host: string; port: number };
+};
 
 /** What happened to some place in one call, as often as `count`. */
 export type Note = {
@@ -17,6 +20,8 @@ export type Note = {
   count: number;
   /** Of a job that outlived its call, or of no call. */
   isLate: boolean;
+  /** It may as well be a job's. */
+  isAssumed: boolean;
 };
 
 /** The notes of one call; `more` had no room. */
@@ -51,7 +56,7 @@ export class Ledger {
   }
 
   /** Rejects when it could not be recorded: it must not be dialled then. */
-  allowed(attempt: Attempt, rule: string, route: Route): Promise<void> {
+  allowed({ used: _used, ...attempt }: Attempt, rule: string, route: Route): Promise<void> {
     const said = { verdict: "allowed", rule_id: rule, why: null, count: 1 } as const;
     return this.#record({ type: "egress", ...attempt, ...said, ...route });
   }
@@ -62,16 +67,23 @@ export class Ledger {
 
   /** `rule`: what had let it through, for what failed. `isDialled`: it has records of its own already. */
   refused(
-    attempt: Attempt,
+    { used, ...attempt }: Attempt,
     refusal: EgressRefusal,
     more: { rule: string; route?: Route | undefined; isDialled: boolean },
   ) {
-    const { denial, message: why, verdict } = refusal;
+    const { denial, message, verdict } = refusal;
+    const why = used ? `${message}; it leads to ${attempt.host}:${attempt.port}` : message;
     const note: Note = {
-      ...{ host: attempt.host, port: attempt.port, verdict, why, rule: denial?.rule ?? more.rule },
-      ...{ enableWith: denial?.enable_with, count: 1, isLate: this.#isLate(attempt.call_id) },
+      ...{ host: attempt.host, port: attempt.port, ...used, verdict, why, rule: denial?.rule ?? more.rule },
+      ...{
+        enableWith: denial?.enable_with,
+        count: 1,
+        isLate: this.#isLate(attempt.call_id),
+        isAssumed: attempt.assumed,
+      },
     };
-    const fact = factOf(note, attempt, more.route);
+    // A record of what was dialled names what it was dialled as before.
+    const fact = factOf(note, { ...attempt, ...(!more.isDialled && used) }, more.route);
     const isNew = this.#note(note, fact, more.isDialled);
     if (isNew || more.isDialled) this.#write(fact);
   }

@@ -8,22 +8,45 @@ const MOST_HOST_LINES = 7;
 
 /** What the model is told of a call's connections: hosts first, then what never came to a host. At most 12 lines. */
 export function linesOf({ notes, more }: Notes, inside: RefusedInside): string[] {
-  const shown = notes.slice(0, MOST_HOST_LINES);
-  const rest = notes.slice(MOST_HOST_LINES).reduce((sum, { count }) => sum + count, more);
+  const places = inTurn(placesOf(notes));
+  const rest = places.slice(MOST_HOST_LINES).reduce((sum, { count, others }) => sum + count + others, more);
   return [
-    ...shown.map(lineOf),
+    ...places.slice(0, MOST_HOST_LINES).map(lineOf),
     ...(rest > 0 ? [`${counted(rest, "more connection or name", "more connections or names")} came to nothing`] : []),
     ...insideLines(inside),
   ];
 }
 
-function lineOf({ host, port, verdict, why, rule, enableWith, count, isLate }: Note): string {
+/** The first that was met at a host and port, and how often it was something else. */
+type Place = Note & { others: number };
+
+function placesOf(notes: readonly Note[]): Place[] {
+  const places = new Map<string, Place>();
+  for (const note of notes) {
+    const key = JSON.stringify([note.host, note.port]);
+    const known = places.get(key);
+    if (known) known.others += note.count;
+    else places.set(key, { ...note, others: 0 });
+  }
+  return [...places.values()];
+}
+
+/** Each host once before any a second time. */
+function inTurn(places: readonly Place[]): Place[] {
+  const hosts = new Set<string>();
+  const isFirst = places.map(({ host }) => !hosts.has(host) && hosts.add(host) !== undefined);
+  return [...places.filter((_, index) => isFirst[index]), ...places.filter((_, index) => !isFirst[index])];
+}
+
+function lineOf({ host, port, verdict, why, rule, enableWith, count, others, isLate, isAssumed }: Place): string {
   const place = `\`${clip(visibleLine(host), 260)}${port === null ? "" : `:${port}`}\``;
   const times = count > 1 ? `, ${count} times` : "";
+  const more = others > 0 ? `, and ${counted(others, "other refusal", "other refusals")}` : "";
   const what = verdict === "failed" ? "Not reached" : "Refused";
   const by = verdict === "failed" ? "" : ` (rule \`${visibleLine(rule)}\`)`;
   const remedy = enableWith === undefined ? "" : `. What a person can do: ${enableWith}`;
-  const line = `${what}${isLate ? " for a job in the background" : ""}: ${place}${times}${by}: ${why}${remedy}`;
+  const whose = isLate ? " for a job in the background" : isAssumed ? " for this call or a job" : "";
+  const line = `${what}${whose}: ${place}${times}${more}${by}: ${why}${remedy}`;
   return clip(visibleLine(line), 700);
 }
 

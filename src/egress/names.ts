@@ -2,7 +2,7 @@ import type { AdmittedName } from "../core/outlet.ts";
 import { type Judging, portsOf } from "../policy/decide-connection.ts";
 import { matchesNameOf } from "../policy/hosts.ts";
 import { EgressRefusal } from "./refusal.ts";
-import { refusalBy } from "./remedy.ts";
+import { refusalOfName } from "./remedy.ts";
 
 /** Names of a session that get an address. */
 export const MOST_NAMES = 512;
@@ -29,7 +29,7 @@ export class Names {
     const known = this.#admitted.get(host);
     if (known) return known;
     const ports = portsOf(this.#policy, host);
-    if (ports.length === 0) throw refusalBy(this.#policy, { host, port: 443 });
+    if (ports.length === 0) throw refusalOfName(this.#policy, host);
     if (this.#admitted.size >= MOST_NAMES) throw tooMany(`${MOST_NAMES} different names`);
     const wildcard = this.#wildcardOf(host);
     if (wildcard !== undefined) this.#count(wildcard);

@@ -3,11 +3,12 @@ import { decideConnection, decideRequest, type Judging, type Treatment } from ".
 import type { Carriage } from "./carriage.ts";
 import type { Target } from "./dial/route.ts";
 import { EgressRefusal } from "./refusal.ts";
+import { changedRule } from "./remedy.ts";
 
 type Request = Parameters<Carriage["judge"]>[0];
 
 /** `isGranted`: a person said yes to the connection. */
-type Judged = { target: Target; treatment: Treatment; isGranted: boolean };
+type Judged = { target: Target; rule: string; treatment: Treatment; isGranted: boolean };
 
 /** What the policy says of the requests of one connection: what it would ask of a person counts as what they said. */
 export class RequestJudge {
@@ -34,15 +35,18 @@ export class RequestJudge {
 
   /** Why the name may not lead to a private address: what is on its way already must be admitted there, too. */
   enterPrivate(): EgressRefusal | undefined {
-    const { target, treatment } = this.#judged;
+    const { target, rule, treatment } = this.#judged;
     this.#place = "private";
     const decision = decideConnection(this.#policy, { ...target, isPrivate: true });
     const isAdmitted = decision.type !== "deny" && this.#afterAsking(decision).type === "allow";
     const isSame = isAdmitted && isSameTreatment(decision.treatment, treatment);
     if (isSame && this.#early.every((request) => this.#decide(request).type === "allow")) return undefined;
+    const written = changedRule(this.#policy, { ...target, rule }, { private: true });
     return new EgressRefusal("it leads to a private address", {
       rule: "built-in/network.private",
-      enable_with: `write \`${ruleFor(target)}\` in your own \`network.allow\`, if it is meant`,
+      enable_with: written
+        ? `write \`${written}\` in your own \`network.allow\`, if it is meant`
+        : "another policy keeps it to public addresses",
     });
   }
 
@@ -62,8 +66,4 @@ export class RequestJudge {
 
 function isSameTreatment(one: Treatment, other: Treatment): boolean {
   return one.protocol === other.protocol && one.tls === other.tls;
-}
-
-function ruleFor({ host, port }: Target): string {
-  return `{ host: ${host}, ${port === 443 ? "" : `ports: [${port}], `}private: true }`;
 }

@@ -5,6 +5,7 @@ import type { Gate } from "./gate.ts";
 import type { Attempt } from "./ledger.ts";
 import type { Admit } from "./passage.ts";
 import { EgressRefusal } from "./refusal.ts";
+import type { Waiting } from "./waits.ts";
 
 type Arrival = { attempt: Attempt & { connection: number; port: number }; inside: Duplex; admit: Admit };
 
@@ -16,21 +17,25 @@ export function serve(gate: Gate, arrival: Arrival): Promise<void> {
     inside.once("close", leave);
     if (inside.destroyed) leave();
     const departure = new Departure(gate, attempt, own.signal);
+    const waiting = gate.waits.begin(attempt, leave);
     try {
-      await admitAndCarry(gate, arrival, departure);
+      await admitAndCarry(gate, arrival, { departure, waiting });
       departure.end(null);
     } catch (error) {
       inside.destroy(departure.refuse(error));
+    } finally {
+      waiting.over();
     }
   });
 }
 
-async function admitAndCarry(gate: Gate, { attempt, inside, admit }: Arrival, departure: Departure): Promise<void> {
-  departure.signal.throwIfAborted();
-  const { treatment, judge, strictPaths, ...passage } = await admit({
-    callId: attempt.call_id,
-    signal: departure.signal,
-  });
+type Progress = { departure: Departure; waiting: Waiting };
+
+async function admitAndCarry(gate: Gate, arrival: Arrival, { departure, waiting }: Progress): Promise<void> {
+  const { attempt, inside, admit } = arrival;
+  const passage = await admit({ callId: attempt.call_id, signal: departure.signal, onAsk: waiting.ask });
+  departure.admit(passage);
+  const { treatment, judge, strictPaths, ruleAs } = passage;
   const full = gate.traffic.refusalOf(attempt.host);
   if (full) throw full;
   await gate.carry({
@@ -40,7 +45,11 @@ async function admitAndCarry(gate: Gate, { attempt, inside, admit }: Arrival, de
     treatment,
     judge,
     strictPaths,
-    dial: () => departure.dial(passage),
+    ruleAs,
+    dial: () => {
+      waiting.over();
+      return departure.dial(passage);
+    },
     count: departure.meter.count,
     refused: (refusal) => void departure.refuse(refusal),
     certify: certifierOf(gate),

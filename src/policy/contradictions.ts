@@ -26,7 +26,7 @@ function voidHosts({ allow, ask, deny }: Layer["hosts"], net: Ruled<string> | un
     return found ? [words(item.rule, hostText(item.value), found)] : [];
   });
   const asked = (allow?.items ?? []).flatMap((item) => {
-    const found = against(item) ? undefined : ask?.items.find(({ value }) => covers(value, item.value));
+    const found = against(item) ? undefined : ask?.items.find(({ value }) => deniesAll(value, item.value));
     return found ? [`${item.rule}: \`${hostText(item.value)}\` is asked for, ${found.rule} says so`] : [];
   });
   return [...denied, ...asked];
@@ -48,4 +48,13 @@ function voidLimits(allow: readonly Ruled<HostRule>[]): string[] {
 
 function words(rule: string, value: string, against: Ruled<unknown>): string {
   return `${rule}: \`${value}\` has no effect, ${against.rule} forbids it`;
+}
+
+/** Hosts named for one run that the person's own rules admit already: what those limit stays limited. */
+export function flagsWithoutEffect(flags: Layer["hosts"], { allow, ask }: Layer["hosts"]): string[] {
+  return (flags.allow?.items ?? []).flatMap(({ value, rule }) => {
+    if (ask?.items.some((item) => deniesAll(item.value, value))) return [];
+    const known = allow?.items.find((item) => item.rule !== rule && deniesAll(item.value, value));
+    return known ? [`${rule}: ${known.rule} admits it already, with its own limits`] : [];
+  });
 }

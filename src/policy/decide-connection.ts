@@ -2,6 +2,7 @@ import type { Decision } from "../core/effects.ts";
 import { decideEffect } from "./decide.ts";
 import { stricter } from "./decide-command.ts";
 import { decideHost } from "./decide-host.ts";
+import { changeFor } from "./host-remedy.ts";
 import { deniesHost, type HostProbe, type HostRule, matchesNameOf } from "./hosts.ts";
 import type { Policy } from "./policy.ts";
 
@@ -75,17 +76,13 @@ export function portsOf(policy: Judging, host: string): number[] {
 }
 
 function decideOne(policy: Judging, probe: HostProbe): Decision {
-  const { type, rule } = decideHost(policy.network.hosts, probe);
-  const said: Decision = type === "allow" ? { type, rule } : { type, rule, enableWith: lineFor(probe, rule) };
   const net = decideEffect(policy, "net");
+  // Then no rule for a host changes anything.
+  if (net.type === "deny") return net;
+  const { hosts } = policy.network;
+  const { type, rule } = decideHost(hosts, probe);
+  const said: Decision =
+    type === "allow" ? { type, rule } : { type, rule, enableWith: changeFor(hosts, probe, { type, rule }).words };
   // Of two that allow, the rule for the host says more.
   return net.type === "allow" ? said : stricter(said, net);
-}
-
-/** The exact words a person could add. A deny rule must go first: nothing is above it. */
-function lineFor({ host, port, isPrivate }: HostProbe, rule: string): string {
-  const keys = [`host: ${host}`, port === 443 ? [] : `ports: [${port}]`, isPrivate ? "private: true" : []].flat();
-  const line = keys.length === 1 ? `"${host}"` : `{ ${keys.join(", ")} }`;
-  if (rule.includes("/network.deny[")) return `take the rule ${rule} out, and add ${line} to \`network.allow\``;
-  return `add ${line} to \`network.allow\``;
 }

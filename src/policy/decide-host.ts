@@ -1,6 +1,5 @@
 import type { Bounds, HostOpinion } from "./bounds.ts";
-import { deniesHost, type HostProbe, type HostRule, matchesHost } from "./hosts.ts";
-import type { RuledList } from "./layer.ts";
+import { deniesHost, type HostProbe, matchesHost } from "./hosts.ts";
 
 export type HostDecision = { type: "allow" | "ask" | "deny"; rule: string };
 
@@ -23,13 +22,22 @@ type Judgement = { allows: boolean; asks: boolean; rule: string };
 function judge({ allow, ask, deny }: HostOpinion, probe: HostProbe): Judgement {
   const denied = deny?.items.find(({ value }) => deniesHost(value, probe))?.rule;
   if (denied) return { allows: false, asks: false, rule: denied };
-  // A host that a person names for this run is not asked for, also where their file asks.
-  const named = allow && ruleFor({ ...allow, items: allow.items.filter(isFlag) }, probe);
-  if (named) return { allows: true, asks: true, rule: named };
-  const asked = ruleFor(ask, probe);
-  if (asked) return { allows: false, asks: true, rule: asked };
-  const allowed = ruleFor(allow, probe);
+  const flag = allow?.items.find((item) => isFlag(item) && deniesHost(item.value, probe));
+  const own = allow?.items.filter((item) => !isFlag(item)) ?? [];
+  const allowed = own.find(({ value }) => matchesHost(value, probe))?.rule;
+  const asked = ask?.items.filter(({ value }) => deniesHost(value, probe)) ?? [];
+  if (asked[0]) {
+    // A question is for host and port: no rule that lets bytes pass in another way goes round it.
+    const isMeant = allowed !== undefined || asked.some(({ value }) => matchesHost(value, probe));
+    // A host that a person names for this run is not asked for.
+    return flag && isMeant
+      ? { allows: true, asks: true, rule: flag.rule }
+      : { allows: false, asks: isMeant, rule: asked[0].rule };
+  }
   if (allowed) return { allows: true, asks: true, rule: allowed };
+  // Where a rule of theirs speaks of the host already, its limits hold.
+  const isNamed = own.some(({ value }) => deniesHost(value, probe));
+  if (flag && !isNamed && matchesHost(flag.value, probe)) return { allows: true, asks: true, rule: flag.rule };
   if (allow) return { allows: false, asks: false, rule: allow.rule };
   return { allows: true, asks: !ask, rule: ask?.rule ?? deny?.rule ?? NOBODY.rule };
 }
@@ -37,8 +45,4 @@ function judge({ allow, ask, deny }: HostOpinion, probe: HostProbe): Judgement {
 /** Whether a rule is a person's word on the command line. */
 export function isFlag({ rule }: { rule: string }): boolean {
   return rule.startsWith("flag/");
-}
-
-function ruleFor(list: RuledList<HostRule> | undefined, probe: HostProbe): string | undefined {
-  return list?.items.find(({ value }) => matchesHost(value, probe))?.rule;
 }

@@ -1,5 +1,6 @@
 import { type Bounds, boundsOf, meet, UNBOUND } from "./bounds.ts";
 import { BUILT_IN_LAYER } from "./built-in.ts";
+import { flagsWithoutEffect } from "./contradictions.ts";
 import { type Dropped, droppedFrom } from "./dropped.ts";
 import type { HostRule } from "./hosts.ts";
 import { chooseImage } from "./image-choice.ts";
@@ -26,14 +27,17 @@ export type Effective = {
   runtime: Ruled<string> | undefined;
   /** What was asked for beyond what binds, each with both rules. */
   dropped: Dropped[];
+  /** Flags that change nothing, in words. */
+  warnings: string[];
 };
 
 /** `organisation ⊓ (built-in ← user ← trusted project ← flags) ⊓ project`: pure. */
 export function effectivePolicy(layers: Layers): Effective {
   const { organisation = NO_OPINION, project = NO_OPINION, flags = NO_OPINION } = layers;
   const person = wordsOfPerson(layers);
+  const narrowing = boundsOfProject(project);
   const ceiling = meet(boundsOf(organisation), boundsOf(person));
-  const bounds = [organisation, person, project].map(boundsOf).reduce(meet, UNBOUND);
+  const bounds = [boundsOf(organisation), boundsOf(person), narrowing].reduce(meet, UNBOUND);
   const { image, dropped } = chooseImage({ organisation, person, project });
   const runtime = chooseRuntime({ organisation, person, project });
   return {
@@ -42,11 +46,12 @@ export function effectivePolicy(layers: Layers): Effective {
     runtime: runtime.chosen,
     dropped: [
       ...droppedFrom(person, boundsOf(organisation)),
-      ...droppedFrom({ ...NO_OPINION, hosts: flags.hosts }, meet(boundsOf(person), boundsOf(project))),
+      ...droppedFrom({ ...NO_OPINION, hosts: flags.hosts }, meet(boundsOf(person), narrowing)),
       ...droppedFrom(project, ceiling),
       ...dropped,
       ...runtime.dropped,
     ],
+    warnings: flagsWithoutEffect(flags.hosts, wordsOfPerson({ ...layers, flags: undefined }).hosts),
   };
 }
 
@@ -64,11 +69,18 @@ function withoutReach(layer: Layer): Layer {
   const { "sandbox.ptrace": _ptrace, ...choices } = layer.choices;
   const { "sandbox.runtime": _runtime, ...picks } = layer.picks;
   const { "network.forward": _forward, ...lists } = layer.lists;
-  const { allow, ask, ...rest } = layer.hosts;
-  const hosts = { ...rest, ...(allow && { allow: publicOnly(allow) }), ...(ask && { ask: publicOnly(ask) }) };
-  return { ...layer, choices, picks, lists, hosts };
+  return { ...layer, choices, picks, lists, hosts: { ...layer.hosts, ...withPrivate(false, layer.hosts) } };
 }
 
-function publicOnly({ rule, items }: RuledList<HostRule>): RuledList<HostRule> {
-  return { rule, items: items.map((item) => ({ ...item, value: { ...item.value, private: false } })) };
+/** Private addresses are nothing that a project speaks of: its rules leave them to the others. */
+export function boundsOfProject(project: Layer): Bounds {
+  return boundsOf({ ...project, hosts: { ...project.hosts, ...withPrivate(true, project.hosts) } });
+}
+
+function withPrivate(isPrivate: boolean, { allow, ask }: Layer["hosts"]): Layer["hosts"] {
+  const said = ({ rule, items }: RuledList<HostRule>): RuledList<HostRule> => ({
+    rule,
+    items: items.map((item) => ({ ...item, value: { ...item.value, private: isPrivate } })),
+  });
+  return { ...(allow && { allow: said(allow) }), ...(ask && { ask: said(ask) }) };
 }

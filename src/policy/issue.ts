@@ -15,13 +15,16 @@ export function describeIssue(issue: Issue | undefined, placed: PlacedValue): Fa
   const line = placed.lineOf(issue.path);
   if (issue.code === "unrecognized_keys") {
     const key = issue.keys[0] ?? "";
-    return { line: placed.lineOfKey(issue.path, key), problem: unknownKey(key, issue.path) };
+    return {
+      line: placed.lineOfKey(issue.path, key),
+      problem: unknownKey(key, issue.path, valueAt(placed.value, issue.path)),
+    };
   }
   const value = valueAt(placed.value, issue.path);
   if (value === undefined) return { line, problem: `${where} is missing; ${expected(issue)}` };
   if (issue.code === "invalid_key") return { line, problem: `${where} ${expected(issue)}` };
   if (issue.code === "custom") return { line, problem: `${where} is ${shown(value)}, which ${issue.message}` };
-  return { line, problem: `${where} is ${shown(value)}; ${expected(issue)}` };
+  return { line, problem: `${where} is ${shown(value)}${remedyFor(issue, value) ?? `; ${expected(issue)}`}` };
 }
 
 /** Of the shapes a value may have, the problem with the one it was meant to have. */
@@ -51,6 +54,24 @@ function expected(issue: Issue): string {
   }
 }
 
+/** What to write in place of a value that is nearly right; undefined where the type alone says it. */
+function remedyFor({ code, path }: Issue, value: unknown): string | undefined {
+  if (code !== "invalid_type") return undefined;
+  if (isSize(path)) {
+    if (value === null) return "; expected a size, such as `50MB`, or no such key at all";
+    const fitting = typeof value === "number" && value > 0 ? `${value}MB` : "50MB";
+    return `; expected a size with its unit, such as \`${fitting}\``;
+  }
+  const isNumberKey = path.at(-2) === "ports" || path.at(-1) === "listen" || path[0] === "limits";
+  if (typeof value !== "string" || !isNumberKey || !/^\d{1,9}$/.test(value)) return undefined;
+  return `, a text; write ${value} without quotes`;
+}
+
+function isSize([section, key]: Path): boolean {
+  const sizes: Record<string, readonly string[]> = { network: ["upload_limit"], limits: ["memory", "tmp", "output"] };
+  return sizes[String(section)]?.includes(String(key)) ?? false;
+}
+
 const TYPE_WORDS: Record<string, string> = {
   object: "a map of keys",
   record: "a map of keys",
@@ -61,7 +82,10 @@ const TYPE_WORDS: Record<string, string> = {
   int: "a whole number",
 };
 
-function unknownKey(key: string, path: Path): string {
+function unknownKey(key: string, path: Path, value: unknown): string {
+  if (path[0] === "network" && typeof value === "object" && value !== null && "registry" in value) {
+    return `\`${visibleLine(clip(key, 60))}\` stands beside \`registry\` in \`${pathText(path)}\`, and such a rule has no other key`;
+  }
   const allowed = keysAt(path);
   const close = nearest(key, allowed) ?? (path.length === 0 ? elsewhere(key) : undefined);
   const inside = path.length === 0 ? "of a policy" : `of \`${pathText(path)}\``;

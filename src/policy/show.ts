@@ -63,9 +63,12 @@ function commandItems(lists: Bounds["lists"]): Ruled<string>[] {
 function hostItems(hosts: Bounds["hosts"], name: HostListName): Ruled<string>[] {
   const items = hosts.flatMap((opinion) => opinion[name]?.items ?? []);
   if (name === "deny") return items.map(({ value, rule }) => ({ value: placeText(value), rule }));
-  const holds = ({ value }: Ruled<HostRule>): boolean =>
-    cornersOf(value).every((probe) => decideHost(hosts, probe).type === name);
-  return items.filter(holds).map(({ value, rule }) => ({ value: hostText(value), rule }));
+  const holds = (value: HostRule): boolean => cornersOf(value).every((probe) => decideHost(hosts, probe).type === name);
+  return items.flatMap(({ value, rule }) => {
+    // What others keep to public addresses is admitted there all the same.
+    const held = [value, { ...value, private: false }].find(holds);
+    return held ? [{ value: hostText(held), rule }] : [];
+  });
 }
 
 function plain(value: string): Json {

@@ -104,7 +104,9 @@ class DockerSandbox implements Sandbox {
     const { connection } = this.#box;
     try {
       const { outcome, refused } = await connection.call(call, options);
-      const lines = call.callId === undefined ? [] : await this.#options.host.outlet.linesFor(call.callId, refused);
+      const goesOn = outcome.details.job_id !== undefined;
+      const { outlet } = this.#options.host;
+      const lines = call.callId === undefined ? [] : await outlet.linesFor(call.callId, refused, goesOn);
       return this.#withNotes(withLines(resultOf(outcome), lines));
     } catch (error) {
       const words = await Promise.race([

@@ -50,7 +50,7 @@ function reaching(): SandboxProvider {
         const [, verb, host, port] = /^(reach|hold) (\S+) (\d+)$/.exec(String(call.args["command"])) ?? [];
         if (host === undefined) return local.call(call, options);
         const words = await reach(request.outlet, call, { host, port: Number(port), held: verb === "hold" && open });
-        const lines = await request.outlet.linesFor(call.callId ?? "", NOTHING_INSIDE);
+        const lines = await request.outlet.linesFor(call.callId ?? "", NOTHING_INSIDE, false);
         return textResult(words.startsWith("said") ? "ok" : "failed", [words, ...lines].join("\n"));
       },
       close: async () => {

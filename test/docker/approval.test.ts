@@ -48,12 +48,14 @@ function throughGate(approver: Approver, askAlways: boolean): Caller {
   const gate = new ToolGate({ policy: BUILT_IN_POLICY, approver, askAlways });
   const journal = new Journal({ append: (fact) => Promise.resolve(fact), show: () => undefined });
   const clock = new RunClock(600);
-  return (sandbox, tool, args) =>
-    performCall(
+  return async (sandbox, tool, args) => {
+    const { result } = await performCall(
       { type: "tool_call", id: "1", name: tool, arguments: JSON.stringify(args) },
       { gate, journal, clock, sandbox, callSeconds: 600, steer: () => undefined },
       new AbortController().signal,
     );
+    return result;
+  };
 }
 
 const PERSON: Approver = { by: "person", ask: () => Promise.resolve({ type: "yes", scope: "session" }) };

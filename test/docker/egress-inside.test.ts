@@ -82,7 +82,7 @@ describe("an admitted name", () => {
     const { text, id } = await run(command);
     expect(text).toMatch(/GET web\.test(:8080)?\/x/);
     expect(refusedIn(id)).toEqual(NOTHING);
-    expect(outlet.lookups.at(-1)).toEqual({ name: "web.test", by: { callId: id, assumed: false } });
+    expect(outlet.connections.at(-1)?.by).toEqual({ callId: id, assumed: false });
   });
 
   it("is reached by git, which is told by the server that there is no repository", async () => {
@@ -197,10 +197,15 @@ describe("ports inside", () => {
 
 describe("whose a connection is", () => {
   it("a background job's is its own call's, while another call runs that connects too", async () => {
-    const job = await run("until [ -e /tmp/go ]; do sleep 0.05; done; curl -sS http://web.test/job; touch /tmp/gone", {
-      background: true,
-    });
-    const call = await run("curl -sS http://web.test/call; touch /tmp/go; until [ -e /tmp/gone ]; do sleep 0.05; done");
+    const job = await run(
+      "until [ -e /tmp/go ]; do sleep 0.05; done; curl -sS http://job.denied/ http://web.test/job; touch /tmp/gone",
+      {
+        background: true,
+      },
+    );
+    const call = await run(
+      "curl -sS http://call.denied/ http://web.test/call; touch /tmp/go; until [ -e /tmp/gone ]; do sleep 0.05; done",
+    );
     const by = (id: string) => ({ callId: id, assumed: false });
     expect(outlet.lookups.slice(-2).map((lookup) => lookup.by)).toEqual([by(call.id), by(job.id)]);
     expect(outlet.connections.slice(-2).map((connection) => connection.by)).toEqual([by(call.id), by(job.id)]);

@@ -17,6 +17,9 @@ import { processAt } from "./process-at.ts";
 import { Refusals } from "./refusals.ts";
 import { Resolver } from "./resolver.ts";
 
+/** What programs try of a name at which no rule may name them. */
+const USUAL_PORTS = [22, 80, 443];
+
 export type EgressParts = {
   settings: NonNullable<Hello["egress"]>;
   peer: {
@@ -126,11 +129,14 @@ export class Egress {
 
   async #listen(name: string, { address, ports }: AdmittedName): Promise<boolean> {
     const places = ports.map((port) => ({ address, port }));
-    const problems = await this.#listeners.openAll(places, (socket, port) =>
-      this.#connect(socket, { type: "name", name, port }),
-    );
+    const take = (socket: Socket, port: number): void => this.#connect(socket, { type: "name", name, port });
+    const problems = await this.#listeners.openAll(places, take);
     for (const problem of problems) this.#report(name, problem);
-    return problems.length === 0;
+    if (problems.length > 0) return false;
+    // Whoever connects there is told why not; where another listens, that is its own affair.
+    const others = USUAL_PORTS.filter((port) => !ports.includes(port)).map((port) => ({ address, port }));
+    await Promise.all(others.map((place) => this.#listeners.openAll([place], take)));
+    return true;
   }
 
   #connect(socket: Socket, to: Extract<ToController, { type: "connect" }>["to"]): void {

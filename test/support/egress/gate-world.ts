@@ -50,8 +50,8 @@ export class GateWorld implements AsyncDisposable {
   }
 
   /** What a call is told. */
-  lines(callId = "call_1", inside: Partial<RefusedInside> = {}): Promise<string[]> {
-    return this.egress.linesFor(callId, { ...NOTHING_INSIDE, ...inside });
+  lines(callId = "call_1", inside: Partial<RefusedInside> = {}, goesOn = true): Promise<string[]> {
+    return this.egress.linesFor(callId, { ...NOTHING_INSIDE, ...inside }, goesOn);
   }
 
   /** What a program gets that says `text` and then no more: the answer, or why it was cut off. */

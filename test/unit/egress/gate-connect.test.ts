@@ -56,7 +56,7 @@ describe("a connection to an admitted name", () => {
     await using world = await GateWorld.open({ policy: { user: tcp() }, dialler });
     const unknown = "!no name was given an address for it";
     expect(await heard(world.connectTo({ type: "name", name: "a.test", port: 443 }))).toBe(unknown);
-    expect(await world.say("a.test", 25)).toBe(unknown);
+    expect(await world.say("a.test", 25)).toBe("!no rule admits it");
     expect(await world.say("b.test", 443)).toBe(unknown);
     expect(await heard(world.connectTo({ type: "name", name: "127.0.0.1", port: 443 }))).toBe(unknown);
     expect(await heard(world.connectTo({ type: "name", name: "a.test\0", port: 443 }))).toBe(unknown);
@@ -67,7 +67,26 @@ describe("a connection to an admitted name", () => {
       policy: { user: tcp() },
       dialler: new TestDialler({ "a.test": [PUBLIC] }, { [PUBLIC]: server.port }),
     });
-    expect([await control.say("a.test", 22), await control.say("a.test", 25)]).toEqual(["hello", unknown]);
+    expect([await control.say("a.test", 22), await control.say("a.test", 25)]).toEqual(["hello", "!no rule admits it"]);
+  });
+
+  it("at a port that no rule names is told as that, with the flag for the port, and a deny of the port as a deny", async () => {
+    const dialler = new TestDialler({ "a.test": [PUBLIC] });
+    const user = "network: { allow: [a.test, d.test], deny: [{ host: d.test, ports: [80] }] }";
+    await using world = await GateWorld.open({ policy: { user }, dialler });
+    expect([await world.say("a.test", 80), await world.say("d.test", 80)]).toEqual([
+      "!no rule admits it",
+      "!a rule denies it",
+    ]);
+    expect(world.facts).toMatchObject([
+      { host: "a.test", port: 80, verdict: "denied", rule_id: "user/network.allow" },
+      { host: "d.test", port: 80, verdict: "denied", rule_id: "user/network.deny[0]" },
+    ]);
+    const [line] = await world.lines();
+    expect(line).toMatch(
+      /`a\.test:80`.*add \{ host: a\.test, ports: \[80\] \} .*`glovebox run --allow-host a\.test:80`$/,
+    );
+    expect(dialler.dials).toEqual([]);
   });
 
   it("passes the end of one direction on as that, and every byte of the other afterwards", async () => {
@@ -129,7 +148,7 @@ describe("a connection to an admitted name", () => {
     expect(await world.say("b.test", 443)).toBe("!there was no answer within 0.05 seconds");
   });
 
-  it("that the program gives up is given up, and leaves no record when nothing was dialled", async () => {
+  it("that the program gives up is given up, with a record also when nothing was dialled", async () => {
     const dialler = new TestDialler({ "a.test": () => new Promise(() => undefined) });
     await using world = await GateWorld.open({ policy: { user: tcp() }, dialler });
     const program = await world.connect("a.test", 443);
@@ -137,7 +156,34 @@ describe("a connection to an admitted name", () => {
     program.destroy();
     await new Promise(setImmediate);
     await world.egress.close();
-    expect(world.facts).toEqual([]);
+    const why = "the program gave it up";
+    expect(world.facts).toMatchObject([{ verdict: "failed", rule_id: "user/network.allow[0]", address: null, why }]);
+  });
+
+  it("that speaks another protocol is told of the rule as it would be, with its other keys, where that would help", async () => {
+    const dialler = new TestDialler({ "a.test": [PUBLIC], "b.test": [PUBLIC] });
+    const user =
+      "network: { allow: [{ host: a.test, private: true }, { host: b.test, inspect: true, methods: [GET] }] }";
+    await using world = await GateWorld.open({ policy: { user }, dialler });
+    for (const name of ["a.test", "b.test"]) await world.say(name, 443, "\u0001\u0002");
+    const [tcpLine, limited] = await world.lines();
+    expect(tcpLine).toMatch(
+      /make it `\{ host: a\.test, protocol: tcp, private: true \}` in `network\.allow`; its bytes are then not looked at$/,
+    );
+    expect(limited).toMatch(/the program must use TLS or HTTP\/1\.1$/);
+  });
+
+  it("to which the program says nothing is on record and told, for servers that speak first", async () => {
+    const dialler = new TestDialler({ "a.test": [PUBLIC] });
+    await using world = await GateWorld.open({ policy: { user: "network: { allow: [a.test] }" }, dialler });
+    const program = await world.connect("a.test", 443);
+    // The kernel ends it with the program, a moment after the result of its call.
+    setTimeout(() => program.end(), 20);
+    expect(await world.lines("call_1", {}, false)).toEqual([
+      "Not reached: `a.test:443`: the program sent nothing; if the server speaks first, its rule needs `protocol: tcp`",
+    ]);
+    expect([world.facts.length, dialler.questions]).toEqual([1, []]);
+    expect(await heard(program)).toBe("");
   });
 
   it("ends with the session, with a record that says so", async () => {

@@ -79,7 +79,7 @@ describe("the question for a name", () => {
       expect(await world.egress.lookup("example.com", CALL)).toBe(undefined);
       expect(await world.lines()).toMatchObject(
         [
-          /^.*no rule admits it.* add "example.com" to `network.allow`, or copy `glovebox run --allow-host example.com`$/,
+          /^.*no rule admits it.* add "example.com" to `network.allow`, or copy `glovebox run --allow-host example.com` \(for port 443; `example.com:PORT` admits another\)$/,
         ].map((line) => expect.stringMatching(line)),
       );
     }
@@ -101,6 +101,34 @@ describe("the question for a name", () => {
     const [line] = await world.lines();
     expect(line).toMatch(/rule `user\/approval.net`\): connections are off\. .*approval: \{ net: allow \}/);
     expect(line).not.toContain("--allow-host");
+  });
+
+  it("says nothing but that connections are off also of a host that no rule admits, and of what is connected to", async () => {
+    const policy = { user: "network: { allow: [a.test] }\napproval: { net: deny }" };
+    await using world = await GateWorld.open({ policy, dialler: new TestDialler({}) });
+    expect([await world.say("b.test", 443), await world.say("a.test", 443)]).toEqual(
+      Array(2).fill("!connections are off"),
+    );
+    const lines = await world.lines();
+    expect(lines).toHaveLength(4);
+    for (const line of lines) {
+      expect(line).toMatch(
+        /\(rule `user\/approval\.net`\): connections are off\. What a person can do: set `approval: \{ net: allow \}`/,
+      );
+      expect(line).not.toMatch(/--allow-host|in the policy.*in the policy|PORT/);
+    }
+  });
+
+  it("names every policy that would have to change, once, where no flag is enough", async () => {
+    const policy = { user: "network: { allow: [a.test] }", project: "network: { allow: [a.test] }" };
+    await using world = await GateWorld.open({ policy, dialler: new TestDialler({}) });
+    await world.egress.lookup("b.test", CALL);
+    const [line = ""] = await world.lines();
+    expect(line.match(/the policy of `[a-z/.]+`/g)?.toSorted()).toEqual([
+      "the policy of `project/network.allow`",
+      "the policy of `user/network.allow`",
+    ]);
+    expect(line).toMatch(/; no flag opens it \(for port 443; `ports: \[PORT\]` admits another\)$/);
   });
 
   it(`N-12 is answered for ${MOST_BELOW_WILDCARD} names below a wildcard, so that names carry little`, async () => {

@@ -94,7 +94,7 @@ describe("a name that leads to an address that is not public", () => {
     ]);
     expect(await world.lines()).toEqual([
       "Refused: `a.test:443` (rule `built-in/network.private`): `a.test` resolves to a private address. " +
-        "What a person can do: write `{ host: a.test, private: true }` in your own `network.allow`, if it is meant",
+        "What a person can do: write `{ host: a.test, protocol: tcp, private: true }` in your own `network.allow`, if it is meant",
     ]);
   });
 

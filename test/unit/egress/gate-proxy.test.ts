@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { upstreamProxyFrom } from "../../../src/egress/upstream-proxy.ts";
-import { GateWorld } from "../../support/egress/gate-world.ts";
+import { GateWorld, heard } from "../../support/egress/gate-world.ts";
 import { echo, TestServer } from "../../support/egress/servers.ts";
 import { TestDialler } from "../../support/egress/test-dialler.ts";
 import { TestProxy } from "../../support/egress/test-proxy.ts";
@@ -139,6 +139,20 @@ describe("a forwarded port", () => {
     expect(world.facts.filter(({ type }) => type === "egress")).toMatchObject([
       { host: "127.0.0.1", port: 5432, via: "forward", address: "127.0.0.1", rule_id: "user/network.forward[0]" },
       { host: "db.lan", port: 6379, via: "forward", address: "10.0.0.7", rule_id: "user/network.forward[1]" },
+    ]);
+  });
+
+  it("that is refused or not reached is told by the port that the program used, with its service", async () => {
+    const asking = { user: `${user}\napproval: { net: ask }` };
+    await using world = await GateWorld.open({ policy: asking, dialler: new TestDialler({}) });
+    await heard(world.connectTo({ type: "forward", listen: 5433 }));
+    const [line] = await world.lines();
+    expect(line).toMatch(/^Refused: `127\.0\.0\.1:5433` .*: nobody was there .*; it leads to 127\.0\.0\.1:5432\. /);
+    expect(world.facts.filter(({ type }) => type === "egress")).toMatchObject([{ host: "127.0.0.1", port: 5433 }]);
+    await using down = await GateWorld.open({ policy: { user }, dialler: new TestDialler({}) });
+    await heard(down.connectTo({ type: "forward", listen: 6380 }));
+    expect(await down.lines()).toEqual([
+      "Not reached: `127.0.0.1:6380`: this machine found no address for `db.lan` (ENOTFOUND); it leads to db.lan:6379",
     ]);
   });
 

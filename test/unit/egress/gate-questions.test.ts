@@ -105,7 +105,8 @@ describe("a host that a person is asked for", () => {
     expect(gate.answers()).toMatchObject([{ decision: "no", by: "nobody", scope: "connection" }]);
     expect(await gate.world.lines()).toEqual([
       `Refused: \`a.test:443\`, 2 times (rule \`${ASK_RULE}\`): nobody was there to say yes to it. ` +
-        'What a person can do: add "a.test" to `network.allow`, or copy `glovebox run --allow-host a.test`',
+        `What a person can do: move ${ASK_RULE} as it is from \`network.ask\` to \`network.allow\`, ` +
+        "or copy `glovebox run --allow-host a.test`",
     ]);
   });
 
@@ -124,7 +125,11 @@ describe("a host that a person is asked for", () => {
     const waiting = silent.say();
     await new Promise(setImmediate);
     await silent.world.egress.close();
-    expect([await waiting, silent.dialler.dials]).toEqual(["!the session ended", []]);
+    expect([await waiting, silent.dialler.dials]).toEqual(["!nobody had answered when the program ended", []]);
+    expect(silent.world.facts).toMatchObject([
+      { type: "host_approval", decision: "no", by: "person" },
+      { type: "egress", verdict: "denied", rule_id: ASK_RULE, why: "nobody had answered when the program ended" },
+    ]);
   });
 
   it("L-09 no yes of a person lifts a deny or reaches a private address", async () => {
@@ -142,6 +147,28 @@ describe("a host that a person is asked for", () => {
     await expect.poll(() => person.questions.length, { timeout: 10_000 }).toBe(1);
     program.destroy();
     await expect.poll(() => person.aborted, { timeout: 10_000 }).toBe(1);
-    expect([await gate.say(), gate.answers().length]).toEqual(["hello", 1]);
+    expect(await gate.say()).toBe("hello");
+    expect(gate.answers()).toMatchObject([{ decision: "no" }, { decision: "yes" }]);
+  });
+
+  it("is not asked for when the call that wanted it has ended whole, and its result says so", async () => {
+    const person = new Person(new Promise(() => undefined), new Promise(() => undefined));
+    await using gate = await opened(person);
+    const waiting = gate.say();
+    const other = gate.say(8443, "call_2");
+    await expect.poll(() => person.questions.length, { timeout: 10_000 }).toBe(2);
+    // A call whose processes go on may still be asked for.
+    expect([await gate.world.lines("call_3", {}, true), person.aborted]).toEqual([[], 0]);
+    const why = "nobody had answered when the program ended";
+    expect(await gate.world.lines("call_1", {}, false)).toEqual([
+      expect.stringMatching(`^Refused: \`a.test:443\` .*: ${why}\\. What a person can do: move user`),
+    ]);
+    expect([await waiting, person.aborted, gate.dialler.dials]).toEqual([`!${why}`, 1, []]);
+    expect(gate.world.facts).toMatchObject([
+      { type: "host_approval", decision: "no", by: "person", port: 443 },
+      { type: "egress", verdict: "denied", port: 443, why },
+    ]);
+    await gate.world.egress.close();
+    expect([await other, gate.world.facts.length]).toEqual([`!${why}`, 4]);
   });
 });

@@ -12,6 +12,7 @@ const note: Note = {
   enableWith: 'add "a.test" to `network.allow`',
   count: 1,
   isLate: false,
+  isAssumed: false,
 };
 
 describe("what a call is told of its connections", () => {
@@ -40,9 +41,24 @@ describe("what a call is told of its connections", () => {
     ]);
   });
 
+  it("is one line for a host and port, and each host before any a second time", () => {
+    const failed = { ...note, verdict: "failed", why: "reset", enableWith: undefined } as const;
+    const notes = [note, { ...note, port: 80 }, { ...failed, count: 3 }, { ...failed, host: "b.test" }];
+    expect(linesOf({ notes, more: 0 }, NOTHING_INSIDE).map((line) => line.split(": ").slice(0, 2).join(": "))).toEqual([
+      "Refused: `a.test:443`, and 3 other refusals (rule `built-in/network.allow`)",
+      "Not reached: `b.test:443`",
+      "Refused: `a.test:80` (rule `built-in/network.allow`)",
+    ]);
+  });
+
   it("is twelve lines at most, each of bounded length, in which nothing hostile is left", () => {
     const hostile = "\x1b[31m\n\u202ex".repeat(200);
-    const notes = Array.from({ length: 50 }, () => ({ ...note, host: hostile, why: hostile, count: 2 }));
+    const notes = Array.from({ length: 50 }, (_, index) => ({
+      ...note,
+      host: `h${index}${hostile}`,
+      why: hostile,
+      count: 2,
+    }));
     const taken = Array.from({ length: 20 }, () => ({ name: hostile, port: 1, process: hostile }));
     const heldPorts = Array.from({ length: 100 }, (_, index) => index + 1);
     const lines = linesOf({ notes, more: 5 }, { unreachable: 1, otherQuestions: 2, taken, heldPorts });

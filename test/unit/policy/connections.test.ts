@@ -34,7 +34,8 @@ function lets({ allow, ask, deny }: Lists, at: { host: string; port: number; way
   const admits = (rule: Item): boolean =>
     isNamed(rule) && (rule.ports ?? [443]).includes(at.port) && KINDS[rule.kind].ways.some((way) => way === at.way);
   if (deny?.some((rule) => isNamed(rule) && (rule.ports ?? [at.port]).includes(at.port))) return [];
-  if (ask?.some(admits)) return ["ask"];
+  const isAsked = ask?.some((rule) => isNamed(rule) && (rule.ports ?? [443]).includes(at.port));
+  if (isAsked) return [...(ask ?? []), ...(allow ?? [])].some(admits) ? ["ask"] : [];
   if (allow?.some(admits)) return ["allow", "ask"];
   if (allow) return [];
   return ask ? ["allow"] : ["allow", "ask"];
@@ -65,7 +66,7 @@ describe("what is said of a connection", () => {
         const wanted = expected([{ ...user, allow: user.allow ?? [] }, project], name, port);
         expect(decided).toMatchObject(wanted);
         expect(portsOf(policy, name).includes(port)).toBe(wanted.type !== "deny");
-        expect(explained(`${written}:${port}`, policy)).toEqual({
+        expect(explained(`${written}:${port}`, policy)).toMatchObject({
           decision: decided.type,
           rule: decided.rule,
           treatment: wanted.treatment ?? null,

@@ -219,12 +219,32 @@ describe("how a connection is treated", () => {
     expect(no.map(([method, path]) => type(method, path))).toEqual(no.map(() => "deny"));
   });
 
+  it.each([
+    [
+      "bytes that pass unseen",
+      'allow: [{ host: "*.corp.test", protocol: tcp }], ask: [prod.corp.test]',
+      "prod.corp.test",
+    ],
+    [
+      "TLS that passes unopened",
+      "allow: [api.test], ask: [{ host: api.test, inspect: true, methods: [POST] }]",
+      "api.test",
+    ],
+  ])("asks for a host that `ask` names, whatever wider rule lets it pass another way: %s", async (_, network, host) => {
+    const { policy } = await effectiveOf({ user: `network: { ${network} }` });
+    expect(decideConnection(policy, { host, port: 443 })).toMatchObject({ type: "ask", rule: "user/network.ask[0]" });
+    const organisation = `network: { ask: [${host}] }`;
+    const over = await effectiveOf({ organisation, user: `network: { allow: [{ host: ${host}, protocol: tcp }] }` });
+    const decided = decideConnection(over.policy, { host, port: 443 });
+    expect(decided.type).not.toBe("allow");
+  });
+
   it("names the line to add, with what a private address needs", async () => {
     const { policy } = await effectiveOf({ user: "network: { allow: [a.test] }" });
     expect(decideConnection(policy, { host: "a.test", port: 443, isPrivate: true })).toEqual({
       type: "deny",
       rule: "user/network.allow",
-      enableWith: "add { host: a.test, private: true } to `network.allow`",
+      enableWith: "add `private: true` to user/network.allow[0]",
     });
   });
 });

@@ -112,12 +112,15 @@ describe("private addresses and services of this machine", () => {
     ]);
   });
 
-  it("that the user opens a project's rule may use, and a rule without `private` closes", async () => {
+  it("that the user opens a project's rule may use, and one without `private` does not close", async () => {
     const user = "network: { allow: [{ host: db.test, private: true }] }";
     const same = await effectiveOf({ user, project: user });
     expect([at(same, "db.test", true).type, same.dropped]).toEqual(["allow", []]);
     const tighter = await effectiveOf({ user, project: "network: { allow: [db.test] }" });
-    expect(at(tighter, "db.test", true).type).toBe("deny");
+    expect(at(tighter, "db.test", true).type).toBe("allow");
+    expect(shown(tighter, "network.allow")).toEqual(["db.test (private)", "db.test (private)"]);
+    const other = await effectiveOf({ user, project: "network: { allow: [other.test] }" });
+    expect(at(other, "db.test", true).type).toBe("deny");
   });
 });
 
@@ -147,6 +150,45 @@ describe("`--allow-host`", () => {
     const effective = await effectiveOf({ flags: await flags("a.test") });
     expect(at(effective, "a.test")).toMatchObject({ treatment: { protocol: "auto", tls: "sealed" } });
     expect(at(effective, "a.test", true).type).toBe("deny");
+  });
+
+  it("lifts no limit and no `private` of a rule of the person's own that admits the host, and says so", async () => {
+    const api = "network: { allow: [{ host: a.test, inspect: true, methods: [GET], private: true }] }";
+    const effective = await effectiveOf({ user: api, flags: await flags("a.test", "b.test") });
+    const post = { host: "a.test", port: 443, request: { method: "POST", path: "/" } };
+    expect(at(effective, "a.test")).toMatchObject({
+      rule: "user/network.allow[0]",
+      treatment: { protocol: "auto", tls: "opened" },
+    });
+    expect([at(effective, "a.test", true).type, at(effective, "b.test").type]).toEqual(["allow", "allow"]);
+    expect(decideRequest(effective.policy, { ...post, tls: "opened" }).type).toBe("deny");
+    expect(effective.warnings).toEqual([
+      "flag/allow-host[0]: user/network.allow[0] admits it already, with its own limits",
+    ]);
+    const trusted = await effectiveOf({ project: api, isProjectTrusted: true, flags: await flags("a.test") });
+    expect(at(trusted, "a.test")).toMatchObject({ treatment: { tls: "opened" } });
+  });
+
+  it("turns the person's own question into a yes with the options of its rule", async () => {
+    const ask = "network: { ask: [{ host: a.test, ports: [22, 443], protocol: tcp, private: true }] }";
+    const effective = await effectiveOf({ user: ask, flags: await flags("a.test") });
+    expect(at(effective, "a.test", true)).toMatchObject({ type: "allow", treatment: { protocol: "tcp" } });
+    expect([at(effective, "a.test", true, 22).type, effective.warnings]).toEqual(["ask", []]);
+  });
+
+  it("is no remedy for a limit: the rule is named, and what to add to it", async () => {
+    const { policy } = await effectiveOf({
+      user: "network: { allow: [{ host: a.test, inspect: true, methods: [GET], paths: ['/yes', '/yes/**'] }] }",
+    });
+    const remedy = (method: string, path: string) => {
+      const decision = decideRequest(policy, { host: "a.test", port: 443, tls: "opened", request: { method, path } });
+      return decision.type === "deny" && decision.enableWith;
+    };
+    expect([remedy("GET", "/no"), remedy("POST", "/yes"), remedy("GET", "/*")]).toEqual([
+      'add "/no" to the paths of user/network.allow[0]',
+      "add POST to the methods of user/network.allow[0]",
+      "add a pattern for this path to the paths of user/network.allow[0]",
+    ]);
   });
 
   it("is not asked for although the person's own file asks, and is although the organisation's does", async () => {

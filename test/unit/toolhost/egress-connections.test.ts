@@ -51,6 +51,33 @@ describe("a connection to a name", () => {
     ]);
   });
 
+  it.skipIf(process.getuid?.() !== 0)(
+    "at a usual port that no rule names reaches the controller too, and a program that listens there is no conflict",
+    async () => {
+      await using inside = await Inside.open({ names: { "web.test": [PORT] }, serve: (stream) => stream.pipe(stream) });
+      const server = createServer((socket) => socket.end("its own")).listen(22, addressOf(inside));
+      await once(server, "listening");
+      const { promises } = await import("node:dns");
+      const resolver = new promises.Resolver();
+      resolver.setServers([inside.dns]);
+      expect(await resolver.resolve4("web.test")).toEqual([addressOf(inside)]);
+      const answers = [80, 443, 22].map((port) => {
+        const socket = inside.dialing(addressOf(inside), port);
+        socket.end("hello");
+        return readAll(socket);
+      });
+      expect(await Promise.all(answers)).toEqual(["hello", "hello", "its own"]);
+      expect(inside.outlet.connections.map(({ to }) => to)).toEqual(
+        expect.arrayContaining([80, 443].map((port) => ({ type: "name", name: "web.test", port }))),
+      );
+      const { refused } = await inside.egress.around("true", () =>
+        Promise.resolve({ status: "ok", content: [{ type: "text", text: "" }], details: {} }),
+      );
+      expect(refused?.taken ?? []).toEqual([]);
+      server.close();
+    },
+  );
+
   it("keeps its first bytes for whoever takes the stream late", async () => {
     let taken: Duplex | undefined;
     await using inside = await openNamed((stream) => {
