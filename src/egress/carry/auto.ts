@@ -5,7 +5,7 @@ import type { CarryOptions } from "./options.ts";
 import { peek } from "./peek.ts";
 import { carrySsh } from "./ssh.ts";
 import { carryTls } from "./tls.ts";
-import { refuseProtocol, refuseSilence, shown } from "./words.ts";
+import { refuseProtocol, refuseSilence, SENT_NOTHING, shown } from "./words.ts";
 
 /** What the first bytes of a connection are. */
 type Kind = "tls" | "http" | "ssh";
@@ -18,6 +18,7 @@ export async function carryAuto(carriage: Carriage, options: CarryOptions): Prom
   const kind = await peek(inside, { look, firstBytes, answerMs: options.headMs, signal });
   switch (kind) {
     case undefined:
+      carriage.refused?.(new EgressRefusal(SENT_NOTHING));
       return;
     case "tls":
       return await carryTls(carriage, options);
@@ -42,9 +43,10 @@ function kindOf(bytes: Buffer, carriage: Carriage): Kind | undefined {
   throw refuseProtocol(carriage, `the connection begins with \`${shown(bytes)}\`, which is neither TLS nor HTTP`);
 }
 
-function refuseSsh({ name, port }: Carriage): EgressRefusal {
+function refuseSsh({ name, port, ruleAs }: Carriage): EgressRefusal {
+  const rule = ruleAs?.({ name, port, protocol: "ssh" }) ?? `{ host: ${name}, ports: [${port}], protocol: ssh }`;
   return new EgressRefusal(`the program speaks SSH, which a rule admits at port ${SSH_PORT} or by \`protocol: ssh\``, {
     rule: "built-in/network.protocol",
-    enable_with: `make it \`{ host: ${name}, ports: [${port}], protocol: ssh }\` in \`network.allow\``,
+    enable_with: `make it \`${rule}\` in \`network.allow\``,
   });
 }

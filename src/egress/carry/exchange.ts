@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { Carriage } from "../carriage.ts";
 import { EgressRefusal } from "../refusal.ts";
 import type { Looking, RequestHead } from "./request-head.ts";
-import { RequestReader } from "./request-reader.ts";
+import { mustBeLast, RequestReader } from "./request-reader.ts";
 import { ResponseReader } from "./response-reader.ts";
 import { refuseAmbiguous, refuseRequest } from "./words.ts";
 
@@ -30,7 +30,7 @@ export class Exchange {
   constructor(sides: ExchangeSides) {
     this.#sides = sides;
     this.#requests = this.#reader();
-    this.#responses = new ResponseReader(() => undefined);
+    this.#responses = new ResponseReader({ onStatus: () => undefined, isStrict: false });
   }
 
   /** Judges the first request without passing it on. Undefined while it is not whole. @throws EgressRefusal */
@@ -43,7 +43,8 @@ export class Exchange {
   begin(server: Duplex): void {
     this.#server = server;
     this.#requests = this.#reader();
-    this.#responses = new ResponseReader((status) => this.#settle(status));
+    const isStrict = this.#sides.looking.seesMethods;
+    this.#responses = new ResponseReader({ onStatus: (status) => this.#settle(status), isStrict });
   }
 
   /** How many heads have begun, and whether the last one is not whole. */
@@ -53,6 +54,11 @@ export class Exchange {
 
   get mayRead(): boolean {
     return !this.#requests.isWaiting;
+  }
+
+  /** The last answer that may pass has; what the server still says is to nothing that was judged. */
+  get isOver(): boolean {
+    return this.#responses.isOver;
   }
 
   /** The method of the request that an answer of ours would be taken as the answer to; undefined when it would not. */
@@ -78,9 +84,9 @@ export class Exchange {
   down(piece: Buffer): void {
     const { count, client } = this.#sides;
     this.#isAnswering = true;
-    if (!this.#isTunnel) this.#responses.push(piece);
-    count("down", piece.length);
-    client.write(piece);
+    const passed = this.#isTunnel ? piece : this.#responses.push(piece);
+    count("down", passed.length);
+    if (passed.length > 0) client.write(passed);
     this.#isAnswering = false;
   }
 
@@ -108,7 +114,7 @@ export class Exchange {
     const decision = judge({ method, path });
     if (decision.type !== "allow") throw refuseRequest(head, { looking, decision });
     this.#method = method;
-    this.#responses.expect(method);
+    this.#responses.expect({ method, isLast: mustBeLast(head, looking) });
   }
 
   #settle(status: number): void {

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { Carriage } from "../carriage.ts";
+import { EgressRefusal } from "../refusal.ts";
 import { answerRefusal } from "./answer.ts";
 import { Exchange } from "./exchange.ts";
 import { HeadWatch } from "./head-watch.ts";
@@ -30,21 +31,29 @@ export async function carryHttp(http: HttpCarriage): Promise<void> {
   try {
     const isAdmitted = await peek(client, { look, firstBytes, answerMs: options.headMs, signal });
     if (isAdmitted) await exchangeWith(await http.connect(), { exchange, http });
+    else carriage.refused?.(new EgressRefusal("the program sent no request"));
   } catch (error) {
     const refusal = asRefusal(error);
     const method = refusal.denial && exchange.answerable;
     // A program that has read why may be gone, and its call over, before the connection is.
     if (method) carriage.refused?.(refusal);
-    if (method) await answerRefusal(client, { refusal, method, lingerMs: options.lingerMs });
+    if (method) await answerRefusal(client, { refusal, method, lingerMs: options.lingerMs, signal });
     throw refusal;
   }
 }
 
 function lookingAt({ carriage, scheme }: HttpCarriage): Looking {
-  const { name, port, treatment, strictPaths } = carriage;
+  const { name, port, treatment, strictPaths, ruleAs } = carriage;
   // A rule that lets TLS pass unseen has neither methods nor paths.
   const seesMethods = treatment.tls !== "sealed";
-  return { name, port, scheme, seesMethods, seesPaths: seesMethods && (strictPaths ?? true) };
+  return {
+    name,
+    port,
+    ...(ruleAs && { ruleAs }),
+    scheme,
+    seesMethods,
+    seesPaths: seesMethods && (strictPaths ?? true),
+  };
 }
 
 type Exchanging = { exchange: Exchange; http: HttpCarriage };
@@ -64,6 +73,7 @@ async function exchangeWith(server: Duplex, { exchange, http }: Exchanging): Pro
       },
       down: (piece) => exchange.down(piece),
       mayRead: () => exchange.mayRead,
+      isOver: () => exchange.isOver,
       lingerMs: options.lingerMs,
       signal: watch.signal,
     });

@@ -11,6 +11,8 @@ export type Joined = {
   down: (piece: Buffer) => void;
   /** Whether the inside may be read now; who says no resumes it. Omitted, always. */
   mayRead?: () => boolean;
+  /** Whether that was all of the outside; both ends are closed then, once the inside has it. Omitted, never. */
+  isOver?: () => boolean;
   lingerMs: number;
   signal: AbortSignal;
 };
@@ -21,15 +23,18 @@ export type Joined = {
  * gone, and the inside is left to the caller.
  */
 export function join(joined: Joined): Promise<void> {
-  const { inside, outside, signal, mayRead = () => true } = joined;
+  const { inside, outside, signal, mayRead = () => true, isOver = () => false } = joined;
   return new Promise((resolve, reject) => {
     const undo: (() => void)[] = [];
     const listen = (to: Duplex, event: string, listener: (piece: Buffer) => void) => {
       to.on(event, listener);
       undo.push(() => to.off(event, listener));
     };
-    const stop = (settle: () => void) => {
+    const unlisten = () => {
       for (const one of undo.splice(0)) one();
+    };
+    const stop = (settle: () => void) => {
+      unlisten();
       signal.removeEventListener("abort", onAbort);
       settle();
     };
@@ -39,6 +44,20 @@ export function join(joined: Joined): Promise<void> {
       stop(() => reject(asRefusal(error)));
     };
     const onAbort = () => fail(signal.reason);
+    /** Nothing else will be said to this end. It takes what was, however slowly, and is given up with the signal. */
+    const part = (left: Duplex, { isGone }: { isGone: boolean }) => {
+      unlisten();
+      left.on("data", () => undefined).resume();
+      left.end();
+      const done = () => {
+        linger(left, { ms: joined.lingerMs, reason: undefined });
+        stop(resolve);
+      };
+      if (left.destroyed || (isGone && left.writableFinished)) return done();
+      listen(left, "close", done);
+      // What has gone out may wait on its way to a slow reader, whom a reset would cut; one that goes on writing is not.
+      listen(left, "finish", isGone ? done : () => listen(left, "data", done));
+    };
 
     const flow = (from: Duplex, to: Duplex, { take, isOpen }: { take: Joined["up"]; isOpen: () => boolean }) => {
       listen(from, "data", (piece: Buffer) => {
@@ -46,6 +65,10 @@ export function join(joined: Joined): Promise<void> {
           take(piece);
         } catch (error) {
           return fail(error);
+        }
+        if (isOver()) {
+          outside.destroy();
+          return part(inside, { isGone: false });
         }
         if (to.writableNeedDrain || !isOpen()) from.pause();
       });
@@ -58,8 +81,10 @@ export function join(joined: Joined): Promise<void> {
       listen(one, "close", () => {
         const isWhole = one.readableEnded && one.writableFinished;
         if (isWhole && !other.closed) return;
+        // What it had said to its end is still delivered: a server may answer and not read the rest.
+        if (!isWhole && one.readableEnded && !other.destroyed) return part(other, { isGone: true });
+        if (!isWhole && !other.destroyed) reset(other, wasReset(one));
         stop(resolve);
-        if (!isWhole) settleAlone(other, { after: one, lingerMs: joined.lingerMs });
       });
     };
 
@@ -78,23 +103,17 @@ export function join(joined: Joined): Promise<void> {
   });
 }
 
-/** `after` went away. What it had said to its end is still delivered: a server may answer and not read the rest. */
-function settleAlone(left: Duplex, { after, lingerMs }: { after: Duplex; lingerMs: number }): void {
-  if (left.destroyed) return;
-  if (after.readableEnded) return linger(left, { ms: lingerMs, reason: undefined });
-  reset(left, new Error(`the other end was reset${after.errored ? `: ${after.errored.message}` : ""}`));
+function wasReset({ errored }: Duplex): Error {
+  return new Error(`the other end was reset${errored ? `: ${errored.message}` : ""}`);
 }
 
-/** Closes a stream whose last words are written: what still comes is thrown away, so that they can be read. */
+/** Closes a stream whose last words are written: until it is, what still comes is thrown away, so that they can be read. */
 export function linger(stream: Duplex, { ms, reason }: { ms: number; reason: Error | undefined }): void {
+  if (stream.destroyed) return;
   stream.on("data", () => undefined).resume();
   if (!stream.writableEnded) stream.end();
-  const finish = () => {
-    const timer = setTimeout(() => stream.destroy(reason), ms);
-    stream.once("close", () => clearTimeout(timer));
-  };
-  if (stream.writableFinished) finish();
-  else stream.once("finish", finish);
+  const timer = setTimeout(() => stream.destroy(reason), ms);
+  stream.once("close", () => clearTimeout(timer));
 }
 
 /** A reset is passed on as one: a program must not take a cut answer for a whole one. */

@@ -6,7 +6,8 @@ import type { ClientHello } from "./client-hello.ts";
 import { carryHttp } from "./http.ts";
 import { reset } from "./join.ts";
 import type { CarryOptions } from "./options.ts";
-import { asRefusal, refuseProtocol, shown } from "./words.ts";
+import { turnOfLoop } from "./turns.ts";
+import { asRefusal, refuseHello, shown } from "./words.ts";
 
 /** The one protocol whose requests are looked at. */
 const PROTOCOLS = ["http/1.1"];
@@ -16,7 +17,10 @@ export async function carryOpened(carriage: Carriage, hello: ClientHello, option
   const { protocols } = hello;
   if (protocols.length > 0 && !protocols.includes("http/1.1")) {
     const offered = shown(protocols.join(", "));
-    throw refuseProtocol(carriage, `the program offers \`${offered}\` alone, and requests are seen in http/1.1 only`);
+    throw refuseHello(
+      `the program offers \`${offered}\` alone, and requests are seen in http/1.1 only`,
+      `let the program offer http/1.1, or take \`inspect\` out of the rule for \`${carriage.name}\``,
+    );
   }
   const client = await accept(carriage, options);
   try {
@@ -31,6 +35,9 @@ export async function carryOpened(carriage: Carriage, hello: ClientHello, option
 /** @throws EgressRefusal, most often because the program does not trust the authority. */
 async function accept({ inside, name, certify, signal }: Carriage, { headMs }: CarryOptions): Promise<TLSSocket> {
   const server = createServer({ ...(await certify(name)), ALPNProtocols: PROTOCOLS, handshakeTimeout: headMs });
+  // Many at once would leave the loop no time for anything else.
+  await turnOfLoop();
+  if (inside.destroyed) throw new EgressRefusal("the program gave it up");
   // Until the handshake is over, an end is one for both sides: nobody is left to answer.
   inside.allowHalfOpen = false;
   const client = await untilAborted<TLSSocket>(signal, (resolve, reject) => {

@@ -10,9 +10,12 @@ export type CarryOptions = {
   authorities: readonly string[];
 };
 
-/** 30 s: what browsers and servers wait for a handshake or a head; see Apache's `RequestReadTimeout`. */
+/**
+ * 10 s: a program that has said nothing by then waits for the server. 30 s: what browsers and servers wait for a handshake
+ * or a head; see Apache's `RequestReadTimeout`.
+ */
 export const CARRY_OPTIONS: CarryOptions = {
-  firstBytesMs: 30_000,
+  firstBytesMs: 10_000,
   headMs: 30_000,
   lingerMs: 1000,
   authorities: [],

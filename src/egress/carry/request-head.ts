@@ -31,8 +31,11 @@ export function parseRequestHead([first = "", ...rest]: readonly string[], looki
   requireOwnHost(fields, looking);
   const path = pathOf(line.method, line.target, looking);
   if (looking.seesPaths && path !== "*") requirePlainPath(path);
-  if (looking.seesMethods) requireOneMethod(fields);
   const body = bodyOf(line, fields);
+  if (looking.seesMethods) {
+    requireOneMethod(fields);
+    requireReadBody(line.method, body);
+  }
   return { method: line.method, path, body, isUpgrade: isUpgrade(line, { fields, body, looking }) };
 }
 
@@ -50,6 +53,18 @@ const OVERRIDES = ["x-http-method-override", "x-method-override", "x-http-method
 function requireOneMethod(fields: Fields): void {
   const named = OVERRIDES.find((name) => fields.has(name) || fields.has(name.replaceAll("-", "_")));
   if (named) throw refuseAmbiguous(`a request has the header \`${named}\`, and rules here are for methods`);
+}
+
+const BODILESS = ["GET", "HEAD", "OPTIONS", "TRACE", "DELETE"];
+
+/** A server that does not read such a body takes it for the next request, which no rule has seen. */
+function requireReadBody(method: string, body: Body): void {
+  if (!hasBody(body) || !BODILESS.includes(method.toUpperCase())) return;
+  throw refuseAmbiguous(`a request by ${shown(method)} has a body, and rules here are for methods or paths`);
+}
+
+export function hasBody(body: Body): boolean {
+  return body.type === "chunked" || body.bytes > 0;
 }
 
 function bodyOf({ version }: RequestLine, fields: Fields): Body {

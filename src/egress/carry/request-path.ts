@@ -13,10 +13,10 @@ export function pathOf(method: string, target: string, named: Named & { scheme: 
   return beforeQuery(rest.startsWith("/") ? rest : `/${rest}`);
 }
 
-/** Whether an authority is the admitted name, with its port or none. */
+/** Whether an authority is the admitted name, with its port or none, and with or without the dot that ends a name. */
 export function isOwnHost(authority: string, { name, port }: Named): boolean {
   const host = authority.toLowerCase();
-  return host === name || host === `${name}:${port}`;
+  return [name, `${name}.`].some((own) => host === own || host === `${own}:${port}`);
 }
 
 function beforeQuery(target: string): string {

@@ -1,8 +1,9 @@
 import { ChunkedBody } from "./chunked-body.ts";
 import { Gathered } from "./gathered.ts";
 import { Lines } from "./lines.ts";
-import { type Looking, parseRequestHead, type RequestHead } from "./request-head.ts";
+import { hasBody, type Looking, parseRequestHead, type RequestHead } from "./request-head.ts";
 import { MAX_METHOD_CHARS, parseRequestLine, refuseNoHttp } from "./request-line.ts";
+import { refuseAmbiguous } from "./words.ts";
 
 const MAX_HEAD_BYTES = 64 * 1024;
 
@@ -19,7 +20,9 @@ type State =
   | { type: "chunked"; body: ChunkedBody }
   /** The server has not answered yet whether it changes to a WebSocket. */
   | { type: "waiting" }
-  | { type: "tunnel" };
+  | { type: "tunnel" }
+  /** No other request may follow. */
+  | { type: "last" };
 
 /** Follows the requests of a connection, each judged before it passes; the bytes stay as they are. */
 export class RequestReader {
@@ -28,6 +31,7 @@ export class RequestReader {
   #state: State = { type: "head" };
   #lines = headLines();
   #head: string[] = [];
+  #next: State = { type: "head" };
   /** Heads that were whole. */
   count = 0;
 
@@ -76,13 +80,15 @@ export class RequestReader {
         return this.#readLength(bytes, state.left);
       case "chunked": {
         const rest = state.body.read(bytes);
-        if (state.body.isDone) this.#state = { type: "head" };
+        if (state.body.isDone) this.#state = this.#next;
         return rest;
       }
       case "tunnel":
       case "waiting":
         this.#reading.pass(bytes);
         return bytes.subarray(bytes.length);
+      case "last":
+        throw refuseAmbiguous("a request follows one with a body, and rules here are for methods or paths");
     }
   }
 
@@ -112,21 +118,27 @@ export class RequestReader {
     this.count += 1;
     this.#reading.pass(this.#lines.take());
     this.#head = [];
+    if (mustBeLast(head, this.#reading.looking)) this.#next = { type: "last" };
     this.#state = this.#after(head);
   }
 
   #after({ body, isUpgrade }: RequestHead): State {
     if (isUpgrade) return { type: "waiting" };
     if (body.type === "chunked") return { type: "chunked", body: new ChunkedBody(this.#reading.pass) };
-    return body.bytes > 0 ? { type: "length", left: body.bytes } : { type: "head" };
+    return body.bytes > 0 ? { type: "length", left: body.bytes } : this.#next;
   }
 
   #readLength(bytes: Buffer, left: number): Buffer {
     const data = bytes.subarray(0, left);
-    this.#state = left === data.length ? { type: "head" } : { type: "length", left: left - data.length };
+    this.#state = left === data.length ? this.#next : { type: "length", left: left - data.length };
     this.#reading.pass(data);
     return bytes.subarray(data.length);
   }
+}
+
+/** A server that does not read its body answers that as a request of its own; no answer of that may be waited for. */
+export function mustBeLast({ body }: RequestHead, { seesMethods }: Looking): boolean {
+  return seesMethods && hasBody(body);
 }
 
 function headLines(): Lines {

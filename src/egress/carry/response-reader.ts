@@ -1,139 +1,219 @@
+import { EgressRefusal } from "../refusal.ts";
+import { Chunks } from "./chunks.ts";
 import { Gathered } from "./gathered.ts";
 
-/** Longer heads exist nowhere; what has one is passed on and no longer followed. */
-const MAX_HEAD_BYTES = 256 * 1024;
+const LF = 10;
+/** Longer heads exist nowhere. */
+const MAX_HEAD_BYTES = 64 * 1024;
+/** Before one answer. */
+const MAX_INTERIM = 100;
+
+/** First of the fields: some clients look at no other of the name. */
+const CLOSE = Buffer.from("Connection: close\r\n");
+
+type Part = "head" | "trailer";
 
 type State =
-  | { type: "head" }
+  | { type: Part }
   | { type: "length"; left: number }
-  | { type: "chunk-size" }
-  | { type: "chunk-data"; left: number }
-  | { type: "trailer" }
+  | { type: "chunks"; chunks: Chunks }
   /** To the end of the connection, or not understood: it is passed on, and never again counts as answered. */
-  | { type: "rest" };
+  | { type: "rest" }
+  /** The last answer has ended. */
+  | { type: "over" };
+
+/** `isLast`: nothing that comes after its answer is one to a request of the program. */
+export type Asked = { method: string; isLast: boolean };
+
+type Head = { status: number; coding?: string; length?: string };
+
+export type ResponseReading = {
+  onStatus: (status: number) => void;
+  /** Whether only answers that were asked for, and whose end can be seen, may pass. */
+  isStrict: boolean;
+};
 
 /**
  * Follows the answers of a server as far as is needed to know which request they answer, and whether one is underway.
- * It forgives what clients forgive: what it says is used for politeness, and for whether a WebSocket was agreed on.
+ * Unless it is strict it forgives what clients forgive: what it says is used for politeness, and for whether a WebSocket
+ * was agreed on.
  */
 export class ResponseReader {
-  readonly #onStatus: (status: number) => void;
-  readonly #awaited: string[] = [];
+  readonly #reading: ResponseReading;
+  readonly #awaited: Asked[] = [];
   readonly #line = new Gathered();
   #state: State = { type: "head" };
-  #head: string[] = [];
-  #headBytes = 0;
+  #head: Head | undefined;
+  /** Of the head or trailer that has begun. */
+  #bytes = 0;
+  #interim = 0;
+  /** Where in the piece the first line of the last answer ends. */
+  #closeAt: number | undefined;
 
-  constructor(onStatus: (status: number) => void) {
-    this.#onStatus = onStatus;
+  constructor(reading: ResponseReading) {
+    this.#reading = reading;
   }
 
   /** Everything asked has been answered, and nothing else is underway. */
   get isIdle(): boolean {
-    const isBetween = this.#state.type === "head" && this.#head.length === 0 && this.#line.length === 0;
-    return isBetween && this.#awaited.length === 0;
+    return this.#state.type === "head" && this.#bytes === 0 && this.#awaited.length === 0;
+  }
+
+  /** Nothing more may pass. */
+  get isOver(): boolean {
+    return this.#state.type === "over";
   }
 
   get awaited(): number {
     return this.#awaited.length;
   }
 
-  /** A request with this method was passed on. */
-  expect(method: string): void {
-    this.#awaited.push(method);
+  /** A request with this method was passed on. @throws EgressRefusal */
+  expect(asked: Asked): void {
+    if (asked.isLast && this.#state.type === "rest") throw unseen();
+    this.#awaited.push(asked);
   }
 
-  push(piece: Buffer): void {
-    let rest = piece;
-    while (rest.length > 0) rest = this.#step(rest);
+  /**
+   * What may pass: all of it, unless it is over. The last answer says that it is, or a client would use the connection
+   * again before it sees its end. @throws EgressRefusal
+   */
+  push(piece: Buffer): Buffer {
+    let at = 0;
+    this.#closeAt = undefined;
+    while (at < piece.length && !this.isOver) at = this.#step(piece, at);
+    if (this.#closeAt === undefined) return piece.subarray(0, at);
+    return Buffer.concat([piece.subarray(0, this.#closeAt), CLOSE, piece.subarray(this.#closeAt, at)]);
   }
 
-  #step(bytes: Buffer): Buffer {
+  #step(bytes: Buffer, at: number): number {
     const state = this.#state;
     switch (state.type) {
+      case "over":
+        return at;
       case "rest":
-        return bytes.subarray(bytes.length);
-      case "length":
-      case "chunk-data": {
-        const size = Math.min(state.left, bytes.length);
+        return bytes.length;
+      case "length": {
+        const size = Math.min(state.left, bytes.length - at);
         state.left -= size;
-        if (state.left === 0) this.#state = state.type === "length" ? { type: "head" } : { type: "chunk-size" };
-        return bytes.subarray(size);
+        if (state.left === 0) this.#endAnswer();
+        return at + size;
       }
+      case "chunks":
+        return this.#readChunks(bytes, { at, chunks: state.chunks });
       case "head":
-      case "chunk-size":
+        if (this.#reading.isStrict && this.#awaited.length === 0) {
+          this.#begin({ type: "over" });
+          return at;
+        }
+        return this.#readLine(bytes, { at, part: "head" });
       case "trailer":
-        return this.#readLine(bytes, state.type);
+        return this.#readLine(bytes, { at, part: "trailer" });
     }
   }
 
-  #readLine(bytes: Buffer, part: "head" | "chunk-size" | "trailer"): Buffer {
-    const end = bytes.indexOf(10);
-    const piece = end < 0 ? bytes : bytes.subarray(0, end + 1);
-    this.#headBytes += piece.length;
-    if (this.#headBytes > MAX_HEAD_BYTES) {
-      this.#state = { type: "rest" };
+  #readChunks(bytes: Buffer, { at, chunks }: { at: number; chunks: Chunks }): number {
+    try {
+      const end = chunks.scan(bytes, at);
+      if (chunks.isDone) this.#begin({ type: "trailer" });
+      return end;
+    } catch {
+      this.#giveUp();
+      return bytes.length;
+    }
+  }
+
+  #readLine(bytes: Buffer, { at, part }: { at: number; part: Part }): number {
+    const lineEnd = bytes.indexOf(LF, at);
+    const end = lineEnd < 0 ? bytes.length : lineEnd + 1;
+    this.#bytes += end - at;
+    if (this.#bytes > MAX_HEAD_BYTES) {
       this.#line.take();
-      return bytes.subarray(bytes.length);
+      this.#giveUp();
+      return bytes.length;
     }
-    this.#line.add(piece);
-    if (end >= 0)
-      this.#endLine(
-        this.#line
-          .take()
-          .toString("latin1")
-          .replace(/\r?\n$/, ""),
-        part,
-      );
-    return bytes.subarray(piece.length);
+    if (lineEnd < 0 || this.#line.length > 0) this.#line.add(bytes.subarray(at, end));
+    if (lineEnd >= 0) {
+      const raw = this.#line.length > 0 ? this.#line.take().toString("latin1") : bytes.toString("latin1", at, end);
+      const line = raw.replace(/\r?\n$/, "");
+      if (part === "trailer") this.#endTrailerLine(line);
+      else if (this.#head === undefined) this.#beginHead(line, end);
+      else this.#endHeadLine(line, this.#head);
+    }
+    return end;
   }
 
-  #endLine(line: string, part: "head" | "chunk-size" | "trailer"): void {
-    if (part === "head") return this.#endHeadLine(line);
-    if (part === "trailer") {
-      if (line === "") this.#begin({ type: "head" });
-      return;
-    }
-    const [, size] = /^([\da-f]{1,13})\s*(?:;.*)?$/i.exec(line) ?? [];
-    const left = Number.parseInt(size ?? "", 16);
-    if (Number.isNaN(left)) this.#begin({ type: "rest" });
-    // The line break after the data is counted in.
-    else this.#begin(left === 0 ? { type: "trailer" } : { type: "chunk-data", left: left + 2 });
+  #endTrailerLine(line: string): void {
+    if (line === "") this.#endAnswer();
   }
 
-  #endHeadLine(line: string): void {
-    if (line !== "") {
-      this.#head.push(line);
-      return;
-    }
-    const [first = "", ...fields] = this.#head;
-    const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(first)?.[1]);
-    if (Number.isNaN(status)) return this.#begin({ type: "rest" });
-    this.#begin(this.#after(status, fields));
-    this.#onStatus(status);
+  #beginHead(line: string, end: number): void {
+    const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(line)?.[1]);
+    if (Number.isNaN(status)) return this.#giveUp();
+    this.#head = { status };
+    if (status >= 200 && this.#awaited[0]?.isLast) this.#closeAt = end;
   }
 
-  #after(status: number, fields: readonly string[]): State {
-    if (status === 101) return { type: "rest" };
-    if (status < 200) return { type: "head" };
-    const method = this.#awaited.shift();
-    if (method === undefined) return { type: "rest" };
-    if (method === "HEAD" || status === 204 || status === 304) return { type: "head" };
-    const coding = lastValue(fields, "transfer-encoding");
-    if (coding !== undefined) return { type: /(?:^|,)\s*chunked$/i.test(coding) ? "chunk-size" : "rest" };
-    const length = lastValue(fields, "content-length");
-    if (length === undefined || !/^\d{1,15}$/.test(length)) return { type: "rest" };
-    return length === "0" ? { type: "head" } : { type: "length", left: Number(length) };
+  #endHeadLine(line: string, head: Head): void {
+    if (line === "") this.#endHead(head);
+    else if (isNamed(line, "transfer-encoding")) head.coding = valueIn(line);
+    else if (isNamed(line, "content-length")) head.length = valueIn(line);
+  }
+
+  #endHead(head: Head): void {
+    const { status } = head;
+    if (status < 200) this.#endInterim(status);
+    else this.#beginBody(head);
+    this.#reading.onStatus(status);
+  }
+
+  #endInterim(status: number): void {
+    this.#interim += 1;
+    if (this.#interim > MAX_INTERIM) {
+      throw new EgressRefusal(`the server said more than ${MAX_INTERIM} times that it would answer later`);
+    }
+    this.#begin({ type: status === 101 ? "rest" : "head" });
+  }
+
+  #beginBody({ status, coding, length }: Head): void {
+    const method = this.#awaited[0]?.method;
+    this.#interim = 0;
+    if (method === undefined) return this.#giveUp();
+    if (method === "HEAD" || status === 204 || status === 304) return this.#endAnswer();
+    if (coding !== undefined) {
+      const isChunked = /(?:^|,)\s*chunked$/i.test(coding);
+      return this.#begin(isChunked ? { type: "chunks", chunks: new Chunks({ mayPad: true }) } : { type: "rest" });
+    }
+    if (length === undefined) return this.#begin({ type: "rest" });
+    if (!/^\d{1,15}$/.test(length)) return this.#giveUp();
+    if (Number(length) === 0) return this.#endAnswer();
+    this.#begin({ type: "length", left: Number(length) });
+  }
+
+  #endAnswer(): void {
+    this.#begin({ type: this.#awaited.shift()?.isLast ? "over" : "head" });
+  }
+
+  #giveUp(): void {
+    if (this.#reading.isStrict) throw unseen();
+    this.#begin({ type: "rest" });
   }
 
   #begin(state: State): void {
     this.#state = state;
-    this.#head = [];
-    this.#headBytes = 0;
+    this.#head = undefined;
+    this.#bytes = 0;
   }
 }
 
-function lastValue(fields: readonly string[], name: string): string | undefined {
-  const field = fields.findLast((line) => line.slice(0, name.length + 1).toLowerCase() === `${name}:`);
-  return field?.slice(name.length + 1).trim();
+function unseen(): EgressRefusal {
+  return new EgressRefusal("the end of the server's answer cannot be seen, which rules for methods or paths need");
+}
+
+function isNamed(line: string, name: string): boolean {
+  return line.charAt(name.length) === ":" && line.slice(0, name.length).toLowerCase() === name;
+}
+
+function valueIn(line: string): string {
+  return line.slice(line.indexOf(":") + 1).trim();
 }

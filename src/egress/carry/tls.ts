@@ -6,7 +6,7 @@ import { carryOpened } from "./opened.ts";
 import type { CarryOptions } from "./options.ts";
 import { peek } from "./peek.ts";
 import { carryRaw } from "./raw.ts";
-import { refuseProtocol, shown } from "./words.ts";
+import { refuseHello, shown } from "./words.ts";
 
 /** TLS, once its hello has been read and is for the admitted name. @throws EgressRefusal */
 export async function carryTls(carriage: Carriage, options: CarryOptions): Promise<void> {
@@ -25,14 +25,20 @@ export async function carryTls(carriage: Carriage, options: CarryOptions): Promi
   }
 }
 
-function requireName({ serverName, hasEncrypted }: ClientHello, carriage: Carriage): void {
-  const { name } = carriage;
+function requireName({ serverName, hasEncrypted }: ClientHello, { name }: Carriage): void {
   if (serverName === undefined) {
-    throw refuseProtocol(carriage, `the TLS hello names no host (SNI); expected \`${name}\``);
+    const what = `the TLS hello names no host (SNI); expected \`${name}\``;
+    throw refuseHello(what, `let the program name \`${name}\` in its TLS hello`);
   }
   if (serverName.toLowerCase() === name) return;
+  const other = `\`${shown(serverName, 260)}\``;
   const how = hasEncrypted ? "the TLS hello is encrypted (ECH), its outer name" : "the TLS hello is for another host:";
-  throw refuseProtocol(carriage, `${how} \`${shown(serverName)}\`; expected \`${name}\``);
+  throw refuseHello(
+    `${how} ${other}; expected \`${name}\``,
+    hasEncrypted
+      ? "let the program do without ECH"
+      : `only a rule for ${other} would admit it, at an address of its own`,
+  );
 }
 
 function needsInspection({ name, port }: Carriage): EgressRefusal {

@@ -3,16 +3,31 @@ import { visibleLine } from "../../core/visible.ts";
 import type { Carriage } from "../carriage.ts";
 import { EgressRefusal } from "../refusal.ts";
 
-/** Whom a refusal speaks of. */
-export type Named = Pick<Carriage, "name" | "port">;
+/** Whom a refusal speaks of, and the rule that could be another. */
+export type Named = Pick<Carriage, "name" | "port" | "ruleAs">;
 
-/** The first bytes are not what the rule lets through unseen: another protocol could be admitted by a person. */
-export function refuseProtocol({ name, port }: Named, what: string): EgressRefusal {
+/** The first bytes are not what the rule lets through unseen, and may be the program's usual ones: a rule could. */
+export function refuseProtocol({ name, port, ruleAs = plainRuleAs }: Named, what: string): EgressRefusal {
+  const rule = ruleAs({ name, port, protocol: "tcp" });
   return new EgressRefusal(what, {
     rule: "built-in/network.protocol",
-    enable_with: `make it \`{ host: ${name}, ports: [${port}], protocol: tcp }\` in \`network.allow\``,
+    enable_with: rule
+      ? `make it \`${rule}\` in \`network.allow\`; its bytes are then not looked at`
+      : "its rules want to see what is sent: the program must use TLS or HTTP/1.1",
   });
 }
+
+/** What the program is meant to do otherwise, since no protocol of a rule would make it right. */
+export function refuseHello(what: string, remedy: string): EgressRefusal {
+  return new EgressRefusal(what, { rule: "built-in/network.protocol", enable_with: remedy });
+}
+
+function plainRuleAs({ name, port, protocol }: Parameters<NonNullable<Carriage["ruleAs"]>>[0]): string {
+  return `{ host: ${name}, ports: [${port}], protocol: ${protocol} }`;
+}
+
+/** The program left, or let its time pass, without a word. */
+export const SENT_NOTHING = "the program sent nothing; if the server speaks first, its rule needs `protocol: tcp`";
 
 /** Nothing was said at all. */
 export function refuseSilence(named: Named): EgressRefusal {

@@ -180,6 +180,11 @@ describe("plain HTTP", { timeout: 30_000 }, () => {
     expect(gate.carried[0]?.dials).toBe(0);
   });
 
+  it("a Host with the dot that ends a name is that name", async () => {
+    const gate = await gateTo(await openServer((socket) => socket.on("data", () => socket.end(OK))));
+    expect(await say(gate, GET.replace("allowed.test", "allowed.test."))).toBe(OK);
+  });
+
   it("a program that only looks whether the port is open is no refusal", async () => {
     const gate = await gateTo(await openServer(() => undefined));
     const client = await dial(gate.port);

@@ -125,6 +125,7 @@ describe("TLS that passes as it is", { timeout: 30_000 }, () => {
     const refusal = await outcomeOf(gate);
     expect(refusal?.message).toContain(words);
     expect(refusal?.denial?.rule).toBe("built-in/network.protocol");
+    expect(refusal?.denial?.enable_with).not.toContain("tcp");
     expect([gate.carried[0]?.dials, server.connections]).toEqual([0, 0]);
   });
 
