@@ -50,7 +50,11 @@ export type OpenPlain = (request: PlainRequest, surroundings: Surroundings) => P
 export const openPlainSandbox: OpenPlain = async (request, surroundings) => {
   const { workspace, policy, onEvent, onEgress, signal } = request;
   const plan = request.planned ?? (await planMounts(workspace.root, policy));
-  const egress = await openEgress({ ...waysOf(surroundings), policy, record: async (fact) => onEgress?.(fact) });
+  const egress = await openEgress({
+    ...waysOf(surroundings, policy),
+    policy,
+    record: async (fact) => onEgress?.(fact),
+  });
   let opened: Opened | undefined;
   const provide = dockerProvider({
     ...plainOptions(request, surroundings),

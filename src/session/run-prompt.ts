@@ -87,7 +87,7 @@ export async function runPrompt(settings: RunSettings, surroundings: Surrounding
     policyFacts: facts,
     approver: approverFor(settings),
     askAlways: settings.approve !== undefined,
-    ways: waysOf(surroundings, settings.personForHosts),
+    ways: waysOf(surroundings, policy, settings.personForHosts),
     limits: { turns, toolCalls, seconds },
     secrets,
     home,
