@@ -9,7 +9,11 @@ export const CARRIED_ATTACKS: Attack[] = [
   {
     id: "N-32",
     title: "Another port of an admitted host",
-    steps: () => [REACHED, calls("ECONNREFUSED", ...[22, 25, 8443, 7778].map(connection))],
+    steps: () => [
+      REACHED,
+      calls("ECONNREFUSED", ...[25, 8443, 7778].map(connection)),
+      calls(CUT, dialogue(CONTROL, 22, EVIL)),
+    ],
   },
   {
     id: "N-46",

@@ -2,7 +2,7 @@ import { socketAddress } from "./addresses.ts";
 import type { Attack, Step } from "./attack.ts";
 import { bytesOf, textOfBytes } from "./messages.ts";
 import { BELOW, CONTROL, DENIED, EVIL, PUBLIC_ADDRESS, RAW_PORT } from "./outside.ts";
-import { connection, dialogue, NO_WAY, REACHED, TLS, WEB } from "./reached.ts";
+import { CUT, dialogue, NO_WAY, REACHED, TLS, WEB } from "./reached.ts";
 import { calls, control } from "./steps.ts";
 
 /** Ways out by name, beside names that are admitted. */
@@ -25,7 +25,12 @@ export const NAME_ATTACKS: Attack[] = [
   {
     id: "N-06",
     title: "SSH to a host that no rule admits",
-    steps: () => [REACHED, unknown(`git.${EVIL}`), refused(22, "140.82.121.3"), calls("ECONNREFUSED", connection(22))],
+    steps: () => [
+      REACHED,
+      unknown(`git.${EVIL}`),
+      refused(22, "140.82.121.3"),
+      calls(CUT, dialogue(CONTROL, 22, "SSH-2.0-x")),
+    ],
   },
   {
     id: "N-08",
