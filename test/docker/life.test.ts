@@ -233,5 +233,5 @@ async function waitFor<T>(look: () => Promise<T | undefined>): Promise<T> {
     if (seen !== undefined) return seen;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error("waited 15 s in vain");
+  throw new Error("waited a minute in vain");
 }
