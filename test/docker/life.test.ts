@@ -228,7 +228,7 @@ describe("a tool host that a command ends", () => {
 });
 
 async function waitFor<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (let round = 0; round < 300; round++) {
+  for (let round = 0; round < 1200; round++) {
     const seen = await look();
     if (seen !== undefined) return seen;
     await new Promise((resolve) => setTimeout(resolve, 50));
