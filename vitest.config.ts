@@ -33,6 +33,15 @@ export default defineConfig({
       },
       { test: { ...shared, name: "docker", include: ["test/docker/**/*.test.ts"] } },
       { test: { ...shared, name: "e2e", include: ["test/e2e/**/*.test.ts"] } },
+      {
+        test: {
+          ...shared,
+          name: "fuzz",
+          include: ["test/fuzz/**/*.test.ts"],
+          maxWorkers: 2,
+          sequence: { groupOrder: 3 },
+        },
+      },
     ],
   },
 });
