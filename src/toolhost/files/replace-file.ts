@@ -13,13 +13,24 @@ const IN_PLACE_CODES = new Set(["EACCES", "EPERM", "EROFS", "EBUSY", "EXDEV"]);
 /**
  * Makes `bytes` the content of the regular file at `real`, a path without links in it, or creates it by the umask. Other
  * readers see the old or the new file; mode and owner stay. In place where the directory does not allow that. Leaves no
- * temporary file behind, whatever fails; throws system errors.
+ * temporary file behind, whatever fails; throws system errors. Gives how many other names of the file keep the old
+ * content: a package manager's store behind a hard link is not what an edit is meant for.
  */
-export async function replaceFile(real: string, bytes: Uint8Array, old: Stats | undefined): Promise<void> {
+export async function replaceFile(real: string, bytes: Uint8Array, old: Stats | undefined): Promise<number> {
   // A rename needs no permission on the file itself: without this, a read-only file would be replaced all the same.
   if (old !== undefined) await (await open(real, constants.O_WRONLY)).close();
   const replaced = await renameOver(real, bytes, old);
-  if (!replaced && old !== undefined) await overwrite(real, bytes, old);
+  if (old === undefined) return 0;
+  if (replaced) return old.nlink - 1;
+  await overwrite(real, bytes, old);
+  return 0;
+}
+
+/** For the summary of a change; empty where the file has no other name. */
+export function otherNamesNote(count: number): string[] {
+  if (count < 1) return [];
+  const names = count === 1 ? "its other name (a hard link) keeps" : `its ${count} other names (hard links) keep`;
+  return [`${names} the old content`];
 }
 
 /** Makes the directory of `real`; throws ToolFailure when a part of the path is something else. */

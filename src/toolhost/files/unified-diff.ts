@@ -43,9 +43,8 @@ function differingRegion(before: string, after: string): Region {
     before.charCodeAt(before.length - 1 - tail) === after.charCodeAt(after.length - 1 - tail)
   )
     tail++;
-  let start = head;
-  for (let line = 0; line <= CONTEXT && start > 0; line++)
-    start = before.lastIndexOf("\n", start - (line === 0 ? 1 : 2)) + 1;
+  let start = lineStart(before, head);
+  for (let line = 0; line < CONTEXT && start > 0; line++) start = lineStart(before, start - 1);
   let oldEnd = before.length - tail;
   for (let line = 0; line <= CONTEXT && oldEnd < before.length; line++)
     oldEnd = before.indexOf("\n", oldEnd) + 1 || before.length;
@@ -55,6 +54,11 @@ function differingRegion(before: string, after: string): Region {
     oldEnd,
     newEnd: after.length - (before.length - oldEnd),
   };
+}
+
+function lineStart(text: string, at: number): number {
+  // lastIndexOf(-1) would look at 0.
+  return at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1;
 }
 
 /** Changes whose context would touch stand in one hunk. */
