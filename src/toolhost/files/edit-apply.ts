@@ -36,9 +36,18 @@ export async function applyEdits(
 
 function locateOne(original: Original, edit: Edit, label: string): Span {
   refuseUnusable(edit, label);
-  const span = locate(original, edit, label);
+  // Only what is known to be UTF-8 is turned into its bytes: half a pair would become U+FFFD.
+  const span = locate(original, original.isText ? edit : asBytes(edit), label);
   if (original.text.slice(span.start, span.end) === span.replacement) throw noChange(edit, label);
   return span;
+}
+
+function asBytes({ oldText, newText }: Edit): Edit {
+  return { oldText: utf8AsLatin1(oldText), newText: utf8AsLatin1(newText) };
+}
+
+function utf8AsLatin1(text: string): string {
+  return Buffer.from(text, "utf8").toString("latin1");
 }
 
 function tooLong(done: number, count: number): ToolFailure {

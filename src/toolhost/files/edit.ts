@@ -30,21 +30,13 @@ async function editFile(real: string, args: ToolArgs<"edit">, { host, signal }: 
   // Bytes that are not UTF-8 are worked on one by one as latin1, so that none of them is ever decoded and re-encoded.
   const encoding = isText ? "utf8" : "latin1";
   const before = bytes.toString(encoding);
-  const applied = await applyEdits(before, isText ? args.edits : args.edits.map(asBytes), { isText, signal });
+  const applied = await applyEdits(before, args.edits, { isText, signal });
   if (applied === undefined || signal.aborted) return cancelled("nothing was changed");
   const after = Buffer.from(applied.text, encoding);
   await refuseChanged(real, stats, args.path);
   const otherNames = await replaceFile(real, after, stats);
   remember(host, real, after.length <= MAX_EDIT_BYTES ? hashOf(after) : undefined);
   return report({ args, real, before: bytes, after, applied, isText, otherNames });
-}
-
-function asBytes({ oldText, newText }: Edit): Edit {
-  return { oldText: utf8AsLatin1(oldText), newText: utf8AsLatin1(newText) };
-}
-
-function utf8AsLatin1(text: string): string {
-  return Buffer.from(text, "utf8").toString("latin1");
 }
 
 async function readEditable(real: string, shown: string): Promise<{ bytes: Buffer; stats: Stats }> {

@@ -95,10 +95,17 @@ describe("O-EDIT-03: encoding", () => {
     expect(await ws.bytes("f")).toBe(bytes);
   });
 
-  test("half a surrogate pair is refused and nothing written", async () => {
-    await ws.put("f", "a\n");
-    expect((await edit("f", swap("a", "\ud83d"))).status).toBe("failed");
-    expect(await ws.bytes("f")).toBe("a\n");
+  test.each([
+    ["a text file", "a\n"],
+    ["a file that is not UTF-8", "a\xe9\n"],
+  ])("half a surrogate pair for %s is refused, not written as U+FFFD", async (_, before) => {
+    await ws.put("f", Buffer.from(before, "latin1"));
+    const outcome = await edit("f", swap("a", "\ud83d"));
+    expect([outcome.status, text(outcome)]).toEqual([
+      "failed",
+      "the text holds half of a surrogate pair, which no UTF-8 file can hold; nothing was changed",
+    ]);
+    expect(await ws.bytes("f")).toBe(before);
   });
 });
 
