@@ -66,8 +66,6 @@ function placeByEndings(file: string, wanted: string): Place | RegExp | undefine
   const kept = [...file].map((_, at) => at).filter((at) => !(file[at] === "\r" && file[at + 1] === "\n"));
   const plain = kept.map((at) => file[at]).join("");
   const lf = wanted.replaceAll("\r\n", "\n");
-  // Blanks alone are no text to look for but exactly.
-  if (lf.trim() === "") return undefined;
   const starts = startsOf(plain, lf);
   const [start] = starts;
   if (start === undefined) return undefined;

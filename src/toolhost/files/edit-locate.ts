@@ -74,7 +74,9 @@ function occurrences(original: Original, oldText: string, closeness: Closeness):
 function looseOccurrences(normal: Normalised | undefined, oldText: string, looseness: Looseness): Found {
   const pattern = normalise(oldText, looseness)?.text ?? "";
   const trimmed = looseness === "forms" ? /[^\S\n]+$/.exec(oldText)?.[0] : undefined;
-  if (normal === undefined || pattern.trim() === "") return { count: 0, places: [] };
+  // In another form blanks alone would be found between any two words.
+  const isNothing = looseness === "forms" ? pattern.trim() === "" : pattern === "";
+  if (normal === undefined || isNothing) return { count: 0, places: [] };
   if (trimmed === undefined) return aligned(normal, pattern, false);
   // Blanks at its end stand in the middle of a line, or at the end of one whose own blanks are others.
   const inLine = aligned(normal, pattern + " ".repeat(trimmed.length), false);

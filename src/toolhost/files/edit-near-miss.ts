@@ -1,6 +1,6 @@
 import { clip, countLines, splitLines } from "../../core/truncate.ts";
 import { visibleLine } from "../../core/visible.ts";
-import { findText } from "./find-text.ts";
+import { longestPrefix } from "./find-text.ts";
 import { shownName } from "./names.ts";
 
 const SHOWN_LINES = 5;
@@ -48,7 +48,7 @@ type Place = {
 
 function linesToSearch(text: string, oldText: string): { lines: string[]; first: number } {
   if (text.length <= MAX_SEARCHED_CHARS) return { lines: splitLines(text), first: 0 };
-  const { end } = findText(text, oldText.trimStart() || oldText).longestPrefix;
+  const { end } = longestPrefix(text, oldText.trimStart() || oldText);
   const start = text.lastIndexOf("\n", Math.max(0, end - WINDOW_CHARS)) + 1;
   return { lines: splitLines(text.slice(start, end + WINDOW_CHARS)), first: countLines(text.slice(0, start)) };
 }
@@ -74,7 +74,7 @@ function votedLine(fileLines: readonly string[], oldLines: readonly string[]): n
 function prefixLine(text: string, oldText: string): number | undefined {
   const start = oldText.trimStart();
   if (start === "") return undefined;
-  const { length, end } = findText(text, start).longestPrefix;
+  const { length, end } = longestPrefix(text, start);
   if (length < Math.min(MIN_TELLING, start.length)) return undefined;
   return splitLines(text.slice(0, end - length + 1)).length - 1;
 }
@@ -111,7 +111,7 @@ function differenceIn(
 
 function beginIn(fileLine: string, oldLine: string): number {
   if (fileLine.startsWith(oldLine)) return 0;
-  const { length, end } = findText(fileLine, oldLine).longestPrefix;
+  const { length, end } = longestPrefix(fileLine, oldLine);
   // A common first character or two is chance; then the lines are laid side by side.
   return length >= Math.min(MIN_TELLING, oldLine.length) ? end - length : 0;
 }

@@ -36,7 +36,10 @@ async function editFile(real: string, args: ToolArgs<"edit">, { host, signal }: 
   await refuseChanged(real, stats, args.path);
   const otherNames = await replaceFile(real, after, stats);
   remember(host, real, after.length <= MAX_EDIT_BYTES ? hashOf(after) : undefined);
-  return report({ args, real, before: bytes, after, applied, isText, otherNames });
+  const texts = isText
+    ? { before, after: applied.text }
+    : { before: bytes.toString("utf8"), after: after.toString("utf8") };
+  return report({ args, real, texts, bytes: after.length, applied, isText, otherNames });
 }
 
 async function readEditable(real: string, shown: string): Promise<{ bytes: Buffer; stats: Stats }> {
@@ -77,16 +80,16 @@ async function refuseChanged(real: string, { size, mtimeMs }: Stats, shown: stri
 type Edited = {
   args: ToolArgs<"edit">;
   real: string;
-  before: Buffer;
-  after: Buffer;
+  /** As people see it; U+FFFD stands for what is not UTF-8. */
+  texts: { before: string; after: string };
+  bytes: number;
   applied: Applied;
   isText: boolean;
   otherNames: number;
 };
 
-function report({ args, real, before, after, applied, isText, otherNames }: Edited): Outcome {
-  const newText = after.toString("utf8");
-  const diff = unifiedDiff(args.path, before.toString("utf8"), newText);
+function report({ args, real, texts, bytes, applied, isText, otherNames }: Edited): Outcome {
+  const diff = unifiedDiff(args.path, texts.before, texts.after);
   const summary = `Edited ${shownPath(args.path)}: ${plural(applied.spans.length, "replacement")}, +${diff.added} -${diff.removed} lines`;
   const notes = [
     ...closenessNotes(applied),
@@ -95,8 +98,8 @@ function report({ args, real, before, after, applied, isText, otherNames }: Edit
   ];
   return outcome("ok", [summary, ...notes].join("; "), {
     path: real,
-    bytes: after.length,
-    lines: countLines(newText),
+    bytes,
+    lines: countLines(texts.after),
     ...(diff.text !== "" && { diff: diff.text }),
   });
 }

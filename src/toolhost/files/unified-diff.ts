@@ -34,15 +34,8 @@ type Region = { start: number; skipped: number; oldEnd: number; newEnd: number }
 
 /** What is left without the common beginning and end but for their context, so that a large file is not split in lines. */
 function differingRegion(before: string, after: string): Region {
-  const shorter = Math.min(before.length, after.length);
-  let head = 0;
-  while (head < shorter && before.charCodeAt(head) === after.charCodeAt(head)) head++;
-  let tail = 0;
-  while (
-    tail < shorter - head &&
-    before.charCodeAt(before.length - 1 - tail) === after.charCodeAt(after.length - 1 - tail)
-  )
-    tail++;
+  const head = commonLength(before, after, Math.min(before.length, after.length), sliceFromStart);
+  const tail = commonLength(before, after, Math.min(before.length, after.length) - head, sliceFromEnd);
   let start = lineStart(before, head);
   for (let line = 0; line < CONTEXT && start > 0; line++) start = lineStart(before, start - 1);
   let oldEnd = before.length - tail;
@@ -54,6 +47,21 @@ function differingRegion(before: string, after: string): Region {
     oldEnd,
     newEnd: after.length - (before.length - oldEnd),
   };
+}
+
+type Slice = (text: string, from: number, to: number) => string;
+const sliceFromStart: Slice = (text, from, to) => text.slice(from, to);
+const sliceFromEnd: Slice = (text, from, to) => text.slice(text.length - to, text.length - from);
+
+const COMPARED_CHARS = 4096;
+
+/** How many units of both are the same, at most `most`; compared in pieces, since that is what an engine does fast. */
+function commonLength(a: string, b: string, most: number, slice: Slice): number {
+  let same = 0;
+  for (let step = COMPARED_CHARS; step >= 1; step = Math.floor(step / 8)) {
+    while (same + step <= most && slice(a, same, same + step) === slice(b, same, same + step)) same += step;
+  }
+  return same;
 }
 
 function lineStart(text: string, at: number): number {

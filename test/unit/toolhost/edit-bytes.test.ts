@@ -31,6 +31,9 @@ describe("O-EDIT-02: line endings", () => {
     ["a lone CR is not a line ending", "a\rb\r\n", swap("a\rb", "a\rB"), "a\rB\r\n"],
     ["text that begins with a break", "a\r\nb\r\n", swap("\nb", "\nB"), "a\r\nB\r\n"],
     ["text that ends with a break", "a\r\nb\r\n", swap("a\n", "A\n"), "A\r\nb\r\n"],
+    ["line breaks alone are found in a CRLF file", "a\r\n\r\nb\r\n", swap("\n\n", "\n"), "a\r\nb\r\n"],
+    ["a break that is only LF in oldText is replaced whole", "a\r\nb\r\n", swap("\nb", " b"), "a b\r\n"],
+    ["lines added after such a break are CRLF", "a\r\nb\r\n", swap("\nb", "\n\nB\nC"), "a\r\n\r\nB\r\nC\r\n"],
     ["a line taken out leaves the others", "a\r\nb\r\nc\n", swap("b\n", ""), "a\r\nc\n"],
   ])("%s", async (_, before, change, after) => {
     await ws.put("f", before);

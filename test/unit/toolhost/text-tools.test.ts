@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { findText } from "../../../src/toolhost/files/find-text.ts";
+import { findText, longestPrefix } from "../../../src/toolhost/files/find-text.ts";
 import { lineChanges } from "../../../src/toolhost/files/line-diff.ts";
 import { shownName } from "../../../src/toolhost/files/names.ts";
 import { normalise, sourceEnd, sourceStart } from "../../../src/toolhost/files/normalise.ts";
@@ -46,7 +46,7 @@ describe("findText", () => {
   });
 
   test("tells the longest beginning that occurs, and where", () => {
-    expect(findText("xx abz abcz", "abcd").longestPrefix).toEqual({ length: 3, end: 10 });
+    expect(longestPrefix("xx abz abcz", "abcd")).toEqual({ length: 3, end: 10 });
   });
 });
 
