@@ -103,26 +103,28 @@ async function keepOwnerAndMode(handle: FileHandle, old: Stats): Promise<boolean
   return true;
 }
 
-/** The new bytes over the old ones, then the length: a full disk is met before anything is lost that cannot be put back. */
+/** What is longer first, over the old bytes then: a full disk is met before anything is lost. */
 async function overwrite(real: string, bytes: Uint8Array, old: Stats): Promise<void> {
   const before = old.size <= MAX_EDIT_BYTES ? await readFile(real).catch(() => undefined) : undefined;
   const handle = await open(real, constants.O_WRONLY | constants.O_NONBLOCK);
   try {
-    await writeAll(handle, bytes);
+    await writeRange(handle, bytes, old.size, bytes.length);
+    await writeRange(handle, bytes, 0, Math.min(old.size, bytes.length));
+    await handle.truncate(bytes.length);
   } catch (error) {
-    if (before !== undefined) await writeAll(handle, before).catch(() => undefined);
+    if (before !== undefined) await writeRange(handle, before, 0, before.length).catch(() => undefined);
+    await handle.truncate(old.size).catch(() => undefined);
     throw error;
   } finally {
     await handle.close();
   }
 }
 
-async function writeAll(handle: FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length; ) {
-    const { bytesWritten } = await handle.write(bytes, at, bytes.length - at, at);
+async function writeRange(handle: FileHandle, bytes: Uint8Array, from: number, to: number): Promise<void> {
+  for (let at = from; at < to; ) {
+    const { bytesWritten } = await handle.write(bytes, at, to - at, at);
     at += bytesWritten;
   }
-  await handle.truncate(bytes.length);
 }
 
 /** What is at `real`, or undefined where nothing is. */

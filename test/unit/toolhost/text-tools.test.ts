@@ -73,7 +73,41 @@ describe("unifiedDiff", () => {
     }
   });
 
+  test("diffs of files with blank lines, CRLF and no last newline are applied by git to the byte", () => {
+    const below = random(4);
+    const folder = mkdtempSync(join(tmpdir(), "glovebox-diff-"));
+    const lines = [
+      "\n",
+      "\n",
+      "a\n",
+      "b\r\n",
+      "\r\n",
+      "c\n",
+      "é 🚀\n",
+      "\\ No newline at end of file\n",
+      "--- a/f\n",
+      "@@\n",
+    ];
+    const line = () => lines[below(lines.length)] ?? "";
+    try {
+      for (let round = 0; round < 150; round++) {
+        const old = Array.from({ length: below(25) }, line);
+        const changed = old.flatMap((kept) => (below(6) === 0 ? Array.from({ length: below(3) }, line) : [kept]));
+        const [before, after] = [old, changed].map((all) => all.join("").slice(0, below(2) ? undefined : -1));
+        if (before === undefined || after === undefined || after === "" || before === after) continue;
+        writeFileSync(join(folder, "f"), before);
+        const { text } = unifiedDiff("f", before, after);
+        const args = ["apply", "--whitespace=nowarn", "-"];
+        execFileSync(programPath("git"), args, { cwd: folder, input: text, env: {} });
+        expect(readFileSync(join(folder, "f"), "latin1"), text).toBe(Buffer.from(after).toString("latin1"));
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   test.each<[string, string, string, string]>([
+    ["a first line that is empty is context too", "\na\nb\n", "\nA\nb\n", "@@ -1,3 +1,3 @@\n \n-a\n+A\n b\n"],
     [
       "far changes are two hunks",
       seq(20),
