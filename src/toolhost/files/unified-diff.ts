@@ -13,14 +13,26 @@ export function unifiedDiff(path: string, before: string | undefined, after: str
   const oldLines = splitLines((before ?? "").slice(start, oldEnd));
   const newLines = splitLines(after.slice(start, newEnd));
   const changes = lineChanges(oldLines, newLines);
-  const name = visibleLine(path);
-  const header = `--- ${before === undefined ? "/dev/null" : `a/${name}`}\n+++ b/${name}\n`;
+  const header = `--- ${before === undefined ? "/dev/null" : headerName("a", path)}\n+++ ${headerName("b", path)}\n`;
   const hunks = groups(changes).map((group) => hunk(group, { oldLines, newLines, skipped }));
   return {
     text: changes.length === 0 ? "" : header + bounded(hunks.join("")),
     added: changes.reduce((sum, { newFrom, newTo }) => sum + newTo - newFrom, 0),
     removed: changes.reduce((sum, { oldFrom, oldTo }) => sum + oldTo - oldFrom, 0),
   };
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this pattern is for
+const QUOTED_IN_NAMES = /[\0-\x1f\x7f"\\]/g;
+
+/** As git writes it: quoted where it could be taken for something else, with a tab behind where it holds a blank. */
+function headerName(side: "a" | "b", path: string): string {
+  const name = `${side}/${path.replace(/^\/+/, "")}`;
+  const quoted = name.replace(QUOTED_IN_NAMES, (char) =>
+    char === '"' || char === "\\" ? `\\${char}` : `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`,
+  );
+  if (quoted !== name) return `"${visibleLine(quoted)}"`;
+  return name.includes(" ") ? `${visibleLine(name)}\t` : visibleLine(name);
 }
 
 function bounded(hunks: string): string {

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -104,6 +104,29 @@ describe("unifiedDiff", () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+
+  test.each([
+    ...["my file", "a\tb", "new\nline", 'quo"te', "back\\slash", "é 漢", "-rf", "$(touch x)", "sub/my file", " x "],
+  ])("git finds the file %j by the names of its diff", (name) => {
+    const folder = mkdtempSync(join(tmpdir(), "glovebox-diff-"));
+    try {
+      mkdirSync(join(folder, "sub"));
+      writeFileSync(join(folder, name), "a\n");
+      const input = unifiedDiff(name, "a\n", "b\n").text;
+      execFileSync(programPath("git"), ["apply", "-"], { cwd: folder, input, env: {} });
+      expect(readFileSync(join(folder, name), "utf8")).toBe("b\n");
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test.each<[string, string]>([
+    ["/work/f", "--- a/work/f\n+++ b/work/f\n"],
+    ["\u202ef", "--- a/\\u202ef\n+++ b/\\u202ef\n"],
+    ["\u001b[2J", '--- "a/\\033[2J"\n+++ "b/\\033[2J"\n'],
+  ])("the name of %j cannot act on a terminal", (name, header) => {
+    expect(unifiedDiff(name, "a\n", "b\n").text.startsWith(header)).toBe(true);
   });
 
   test.each<[string, string, string, string]>([
