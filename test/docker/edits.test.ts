@@ -30,6 +30,18 @@ describe("changes of files in a container", () => {
     expect(names.filter((name) => /tmp$|new/.test(name))).toEqual([]);
   });
 
+  it("are checked against what was read, until the tool host that remembers it is started anew", async () => {
+    await using place = await placeWith({ f: "a\nb\n" });
+    await using opened = await openSandbox(place.root);
+    const edit = () => call(opened.sandbox, "edit", { path: "f", edits: swap("a", "x") });
+    await call(opened.sandbox, "read", { path: "f" });
+    await call(opened.sandbox, "bash", { command: "sed -i s/b/B/ f" });
+    expect((await edit()).status).toBe("failed");
+    expect((await call(opened.sandbox, "bash", { command: "kill -9 $PPID" })).status).toBe("lost");
+    expect((await edit()).status).toBe("ok");
+    expect(await readFile(join(place.root, "f"), "utf8")).toBe("x\nB\n");
+  });
+
   it("keep the old content of a file where the disk is full", async () => {
     await using place = await placeWith({});
     await using opened = await openSandbox(place.root, { limits: { tmpBytes: 8 * 1024 * 1024 } });
