@@ -2,6 +2,7 @@ import { availableParallelism, loadavg, release } from "node:os";
 import { calls } from "./calls.mjs";
 import { egress } from "./egress.mjs";
 import { ending } from "./ending.mjs";
+import { files } from "./files.mjs";
 import { firstRequest } from "./first-request.mjs";
 import { flood } from "./flood.mjs";
 import { guarding } from "./guarding.mjs";
@@ -12,7 +13,10 @@ import { verdicts } from "./verdicts.mjs";
 import { version } from "./version.mjs";
 
 /** Those that watch memory first: what other parts have used would hide growth. */
-const PARTS = { flood, egress, version, firstRequest, verdicts, runs, calls, policies, guarding, ending };
+const PARTS = {
+  ...{ flood, egress, version, firstRequest, verdicts, runs, calls, policies, guarding, ending },
+  files,
+};
 
 /** Every row of the table, one after the other on an otherwise quiet machine. */
 export async function main() {

@@ -4,6 +4,7 @@ import { nearest } from "../core/nearest.ts";
 import { clip } from "../core/truncate.ts";
 import { visible, visibleLine } from "../core/visible.ts";
 import { contractOf, TOOL_NAMES, type ToolName } from "./catalogue.ts";
+import { ourNameFor } from "./other-names.ts";
 
 const MAX_NAME_CHARS = 100;
 const MAX_ISSUES = 10;
@@ -71,7 +72,7 @@ function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodObject): string {
   if (issue.code !== "unrecognized_keys") return `${path}: ${clip(issue.message, 300)}`;
   const allowed = namesAt(schema, issue.path);
   const names = issue.keys.slice(0, MAX_ISSUES).map((key) => {
-    const closest = nearest(key.slice(0, MAX_NAME_CHARS), allowed);
+    const closest = ourNameFor(key, allowed) ?? nearest(key.slice(0, MAX_NAME_CHARS), allowed);
     return closest ? `\`${shownName(key)}\` (did you mean \`${closest}\`?)` : `\`${shownName(key)}\``;
   });
   const more = issue.keys.length > MAX_ISSUES ? ` and ${issue.keys.length - MAX_ISSUES} more` : "";

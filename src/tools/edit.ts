@@ -1,6 +1,9 @@
 import * as z from "zod";
 import { isJsonObject } from "../core/json.ts";
 import { defineTool, FILE_TOOL_DEADLINE_MS } from "./contract.ts";
+import { ourNameFor } from "./other-names.ts";
+
+const EDIT_NAMES = ["oldText", "newText"];
 
 export const edit = defineTool({
   name: "edit",
@@ -16,12 +19,16 @@ export const edit = defineTool({
   deadlineMs: () => FILE_TOOL_DEADLINE_MS,
 });
 
-/** Models also send one edit at top level, or the list as a JSON string. */
+/** Models also send one edit at top level, or one for the list. What is wrong with it is said where it belongs. */
 function collectEdits(raw: Record<string, unknown>): Record<string, unknown> {
-  const { oldText, newText, ...rest } = raw;
-  if (oldText !== undefined && newText !== undefined && rest["edits"] === undefined) {
-    return { ...rest, edits: [{ oldText, newText }] };
-  }
   if (isJsonObject(raw["edits"])) return { ...raw, edits: [raw["edits"]] };
-  return raw;
+  if (raw["edits"] !== undefined && raw["edits"] !== null) return raw;
+  const entries = Object.entries(raw);
+  const edit = entries.filter(([name]) => isOfEdit(name));
+  if (edit.length === 0) return raw;
+  return { ...Object.fromEntries(entries.filter(([name]) => !isOfEdit(name))), edits: [Object.fromEntries(edit)] };
+}
+
+function isOfEdit(name: string): boolean {
+  return EDIT_NAMES.includes(name) || ourNameFor(name, EDIT_NAMES) !== undefined;
 }

@@ -13,6 +13,7 @@ describe("what loses nothing is coerced", () => {
     ["a list as JSON text", "edit", JSON.stringify({ path: "a", edits: JSON.stringify([edit()]) }), edits()],
     ["list members as JSON text", "edit", JSON.stringify({ path: "a", edits: [JSON.stringify(edit())] }), edits()],
     ["the legacy single form", "edit", '{"path":"a","oldText":"x","newText":"y"}', edits()],
+    ["the legacy single form beside null", "edit", '{"path":"a","oldText":"x","newText":"y","edits":null}', edits()],
     [
       "text that looks like JSON, where text is wanted",
       "write",
@@ -52,6 +53,25 @@ describe("what is wrong is said", () => {
       "read",
       '{"path":"a","ofset":1}',
       'Not run: invalid arguments.\narguments: unknown parameter `ofset` (did you mean `offset`?); allowed: path, offset, limit\nReceived: {"path":"a","ofset":1}',
+    ],
+    [
+      "names of other tools of this kind, at top level",
+      "edit",
+      '{"file_path":"a","old_string":"x","new_string":"y"}',
+      [
+        "Not run: invalid arguments.",
+        "path: Invalid input: expected string, received undefined",
+        "edits.0.oldText: Invalid input: expected string, received undefined",
+        "edits.0.newText: Invalid input: expected string, received undefined",
+        "edits.0: unknown parameter `old_string` (did you mean `oldText`?), `new_string` (did you mean `newText`?); allowed: oldText, newText",
+        "arguments: unknown parameter `file_path` (did you mean `path`?); allowed: path, edits\n",
+      ].join("\n"),
+    ],
+    [
+      "half of the legacy single form",
+      "edit",
+      '{"path":"a","oldText":"x"}',
+      "Not run: invalid arguments.\nedits.0.newText: Invalid input: expected string, received undefined\n",
     ],
     [
       "an unknown parameter of an edit",

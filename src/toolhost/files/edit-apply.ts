@@ -1,25 +1,59 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { isWellFormed } from "../../core/truncate.ts";
 import { ToolFailure } from "../outcomes.ts";
 import { type Edit, locate, Original, type Span } from "./edit-locate.ts";
 
 export type Applied = { text: string; spans: (Span & { index: number })[] };
 
+/** Below the deadline of file tools, so that thousands of edits of a large file end in words and not as a lost call. */
+const LOCATE_MS = 30_000;
+
 /**
- * `text` with every edit made, each matched against `text` itself. Throws ToolFailure, in words that help, where one is
- * empty, absent, ambiguous, without effect or overlaps another. `isText`: false for bytes read as latin1.
+ * `text` with every edit made, each matched against `text` itself; undefined when `signal` was aborted. Throws
+ * ToolFailure, in words that help, where one is empty, absent, ambiguous, without effect or overlaps another. `isText`:
+ * false for bytes read as latin1.
  */
-export function applyEdits(text: string, edits: readonly Edit[], isText: boolean): Applied {
+export async function applyEdits(
+  text: string,
+  edits: readonly Edit[],
+  { isText, signal }: { isText: boolean; signal: AbortSignal },
+): Promise<Applied | undefined> {
   const original = new Original(text, isText);
-  const spans = edits.map((edit, index) => {
+  const spans: Applied["spans"] = [];
+  const giveUpAt = performance.now() + LOCATE_MS;
+  for (const [index, edit] of edits.entries()) {
+    // The channel is served between two edits: a cancel arrives, and the controller does not take us for dead.
+    if (index > 0) await nextTurn();
+    if (signal.aborted) return undefined;
+    if (performance.now() > giveUpAt) throw tooLong(index, edits.length);
     const label = edits.length === 1 ? "" : `Edit ${index + 1} of ${edits.length}: `;
-    refuseUnusable(edit, label);
-    const span = locate(original, edit, label);
-    if (text.slice(span.start, span.end) === span.replacement) throw noChange(edit, label);
-    return { ...span, index };
-  });
+    spans.push({ ...locateOne(original, edit, label), index });
+  }
   spans.sort((a, b) => a.start - b.start || a.end - b.end);
   refuseOverlap(spans, original);
   return { text: splice(text, spans), spans };
+}
+
+function locateOne(original: Original, edit: Edit, label: string): Span {
+  refuseUnusable(edit, label);
+  // Only what is known to be UTF-8 is turned into its bytes: half a pair would become U+FFFD.
+  const span = locate(original, original.isText ? edit : asBytes(edit), label);
+  if (original.text.slice(span.start, span.end) === span.replacement) throw noChange(edit, label);
+  return span;
+}
+
+function asBytes({ oldText, newText }: Edit): Edit {
+  return { oldText: utf8AsLatin1(oldText), newText: utf8AsLatin1(newText) };
+}
+
+function utf8AsLatin1(text: string): string {
+  return Buffer.from(text, "utf8").toString("latin1");
+}
+
+function tooLong(done: number, count: number): ToolFailure {
+  return new ToolFailure(
+    `Only ${done} of ${count} edits were found within ${LOCATE_MS / 1000} s; nothing was changed. Send fewer at a time, or use bash`,
+  );
 }
 
 function refuseUnusable({ oldText, newText }: Edit, label: string): void {

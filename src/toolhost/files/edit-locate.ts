@@ -17,16 +17,16 @@ const MAX_LINES_NAMED = 20;
 export class Original {
   readonly text: string;
   /** False for bytes that are not UTF-8, of which characters and their forms mean nothing. */
-  readonly #isText: boolean;
+  readonly isText: boolean;
   readonly #normal = new Map<Looseness, Normalised | undefined>();
 
   constructor(text: string, isText: boolean) {
     this.text = text;
-    this.#isText = isText;
+    this.isText = isText;
   }
 
   get closenesses(): Closeness[] {
-    return this.#isText ? ["exact", "endings", "forms"] : ["exact", "endings"];
+    return this.isText ? ["exact", "endings", "forms"] : ["exact", "endings"];
   }
 
   normal(looseness: Looseness): Normalised | undefined {
@@ -48,12 +48,19 @@ export function locate(original: Original, edit: Edit, label: string): Span {
     const [place] = places;
     if (place === undefined) continue;
     if (count > 1) throw ambiguous(original, { count, places, closeness }, label);
-    const replacement = takeEndings(edit.newText, edit.oldText, original.text, place.start, place.end);
-    return { ...place, replacement, closeness };
+    return spanAt(original.text, edit, place, closeness);
   }
   throw new ToolFailure(
-    `${label}oldText is not in the file; nothing was changed. ${nearMiss(original.text, edit.oldText)}`,
+    `${label}oldText is not in the file; nothing was changed. ${nearMiss(original.text, edit.oldText, original.isText)}`,
   );
+}
+
+function spanAt(text: string, edit: Edit, { start, end }: Place, closeness: Closeness): Span {
+  // Half of a CRLF left behind would be a lone CR: the line break is one thing, and is replaced as one.
+  const splitsCrlf = text[start] === "\n" && text[start - 1] === "\r" && edit.oldText.startsWith("\n");
+  const from = splitsCrlf ? start - 1 : start;
+  const replacement = takeEndings(edit.newText, edit.oldText, text, from, end);
+  return { start: from, end, replacement, closeness: splitsCrlf && closeness === "exact" ? "endings" : closeness };
 }
 
 type Found = { count: number; places: Place[] };
@@ -67,7 +74,9 @@ function occurrences(original: Original, oldText: string, closeness: Closeness):
 function looseOccurrences(normal: Normalised | undefined, oldText: string, looseness: Looseness): Found {
   const pattern = normalise(oldText, looseness)?.text ?? "";
   const trimmed = looseness === "forms" ? /[^\S\n]+$/.exec(oldText)?.[0] : undefined;
-  if (normal === undefined || pattern.trim() === "") return { count: 0, places: [] };
+  // In another form blanks alone would be found between any two words.
+  const isNothing = looseness === "forms" ? pattern.trim() === "" : pattern === "";
+  if (normal === undefined || isNothing) return { count: 0, places: [] };
   if (trimmed === undefined) return aligned(normal, pattern, false);
   // Blanks at its end stand in the middle of a line, or at the end of one whose own blanks are others.
   const inLine = aligned(normal, pattern + " ".repeat(trimmed.length), false);

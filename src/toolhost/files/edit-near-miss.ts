@@ -1,6 +1,7 @@
 import { clip, countLines, splitLines } from "../../core/truncate.ts";
 import { visibleLine } from "../../core/visible.ts";
-import { findText } from "./find-text.ts";
+import { longestPrefix } from "./find-text.ts";
+import { shownName } from "./names.ts";
 
 const SHOWN_LINES = 5;
 const SHOWN_CHARS = 200;
@@ -14,22 +15,40 @@ const MIN_TELLING = 4;
 const MAX_SEARCHED_CHARS = 1024 * 1024;
 const WINDOW_CHARS = 64 * 1024;
 
-/** Words for a text that is not in the file: the lines most like it, and the first character that differs. */
-export function nearMiss(text: string, oldText: string): string {
+/** U+FFFD as UTF-8, read as latin1. */
+const REPLACEMENT_BYTES = "\xef\xbf\xbd";
+
+/**
+ * Words for a text that is not in the file: the lines most like it, and the first character that differs. `isText`: false
+ * where both are bytes read as latin1.
+ */
+export function nearMiss(text: string, oldText: string, isText: boolean): string {
+  const words = resemblance(text, oldText, isText);
+  if (isText || !oldText.includes(REPLACEMENT_BYTES)) return words;
+  return `${words}\nThe file is not valid UTF-8: read shows its other bytes as U+FFFD, which stands for none of them; choose text without it`;
+}
+
+function resemblance(text: string, oldText: string, isText: boolean): string {
   const { lines: fileLines, first } = linesToSearch(text, oldText);
   const oldLines = splitLines(oldText.slice(0, MAX_SEARCHED_CHARS));
   const line = votedLine(fileLines, oldLines) ?? prefixLine(fileLines.join(""), oldText);
   if (line === undefined) return "No line resembles it; read the file again and copy the text from there";
-  const place: Place = { fileLines, oldLines, from: line, first };
+  const place: Place = { fileLines, oldLines, from: line, first, isText };
   return `${firstDifference(place)} Nearest lines:\n${shownLines(place)}`;
 }
 
 /** `first` is how many lines of the file stand before `fileLines`. */
-type Place = { fileLines: readonly string[]; oldLines: readonly string[]; from: number; first: number };
+type Place = {
+  fileLines: readonly string[];
+  oldLines: readonly string[];
+  from: number;
+  first: number;
+  isText: boolean;
+};
 
 function linesToSearch(text: string, oldText: string): { lines: string[]; first: number } {
   if (text.length <= MAX_SEARCHED_CHARS) return { lines: splitLines(text), first: 0 };
-  const { end } = findText(text, oldText.trimStart() || oldText).longestPrefix;
+  const { end } = longestPrefix(text, oldText.trimStart() || oldText);
   const start = text.lastIndexOf("\n", Math.max(0, end - WINDOW_CHARS)) + 1;
   return { lines: splitLines(text.slice(start, end + WINDOW_CHARS)), first: countLines(text.slice(0, start)) };
 }
@@ -55,12 +74,12 @@ function votedLine(fileLines: readonly string[], oldLines: readonly string[]): n
 function prefixLine(text: string, oldText: string): number | undefined {
   const start = oldText.trimStart();
   if (start === "") return undefined;
-  const { length, end } = findText(text, start).longestPrefix;
+  const { length, end } = longestPrefix(text, start);
   if (length < Math.min(MIN_TELLING, start.length)) return undefined;
   return splitLines(text.slice(0, end - length + 1)).length - 1;
 }
 
-function firstDifference({ fileLines, oldLines, from, first }: Place): string {
+function firstDifference({ fileLines, oldLines, from, first, isText }: Place): string {
   for (const [index, oldLine] of oldLines.entries()) {
     const fileLine = fileLines[from + index];
     if (fileLine === undefined) return `The file ends at line ${first + fileLines.length}, oldText goes on.`;
@@ -68,8 +87,8 @@ function firstDifference({ fileLines, oldLines, from, first }: Place): string {
     const at = differenceIn(fileLine, oldLine, index === 0, last);
     if (at === undefined) continue;
     const column = fileLine.slice(0, at.file).replace(/[\u{10000}-\u{10ffff}]/gu, "_").length + 1;
-    const theirs = shownCharacter(fileLine, at.file);
-    const ours = shownCharacter(oldLine, at.old);
+    const theirs = shownCharacter(fileLine, at.file, isText);
+    const ours = shownCharacter(oldLine, at.old, isText);
     const line = first + from + index + 1;
     return `First difference at line ${line}, column ${column}: the file has ${theirs}, oldText has ${ours}.`;
   }
@@ -92,20 +111,24 @@ function differenceIn(
 
 function beginIn(fileLine: string, oldLine: string): number {
   if (fileLine.startsWith(oldLine)) return 0;
-  const { length, end } = findText(fileLine, oldLine).longestPrefix;
+  const { length, end } = longestPrefix(fileLine, oldLine);
   // A common first character or two is chance; then the lines are laid side by side.
   return length >= Math.min(MIN_TELLING, oldLine.length) ? end - length : 0;
 }
 
-function shownCharacter(line: string, at: number): string {
+function shownCharacter(line: string, at: number, isText: boolean): string {
   const code = line.codePointAt(at);
   if (code === undefined) return "the end of the line";
+  if (!isText && code > 0x7f) return `the byte 0x${code.toString(16).toUpperCase()}`;
   const name = `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
   return code === 10 ? `the line's end (${name})` : `\`${visibleLine(String.fromCodePoint(code))}\` (${name})`;
 }
 
-function shownLines({ fileLines, oldLines, from, first }: Place): string {
+function shownLines({ fileLines, oldLines, from, first, isText }: Place): string {
   const lines = fileLines.slice(from, from + Math.min(oldLines.length, SHOWN_LINES));
-  const shown = lines.map((line) => visibleLine(clip(line.replace(/\r?\n$/, ""), SHOWN_CHARS)));
+  const shown = lines.map((line) => {
+    const cut = clip(line.replace(/\r?\n$/, ""), SHOWN_CHARS);
+    return isText ? visibleLine(cut) : shownName(Buffer.from(cut, "latin1"));
+  });
   return shown.map((line, index) => `${first + from + index + 1}: ${line}`).join("\n");
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { Stats } from "node:fs";
-import { realpath } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { byteLength, countLines } from "../../core/truncate.ts";
 import type { Outcome } from "../../protocol/messages.ts";
 import type { ToolArgs } from "../../tools/catalogue.ts";
@@ -13,7 +13,7 @@ import { binaryKind } from "./file-magic.ts";
 import { oneAtATime } from "./file-queue.ts";
 import { resolvePath, shownPath } from "./paths.ts";
 import { openRegular, readUpTo } from "./regular-file.ts";
-import { replaceFile } from "./replace-file.ts";
+import { otherNamesNote, replaceFile } from "./replace-file.ts";
 import { hashOf, MAX_EDIT_BYTES, remember } from "./seen.ts";
 import { unifiedDiff } from "./unified-diff.ts";
 
@@ -30,20 +30,16 @@ async function editFile(real: string, args: ToolArgs<"edit">, { host, signal }: 
   // Bytes that are not UTF-8 are worked on one by one as latin1, so that none of them is ever decoded and re-encoded.
   const encoding = isText ? "utf8" : "latin1";
   const before = bytes.toString(encoding);
-  const applied = applyEdits(before, isText ? args.edits : args.edits.map(asBytes), isText);
+  const applied = await applyEdits(before, args.edits, { isText, signal });
+  if (applied === undefined || signal.aborted) return cancelled("nothing was changed");
   const after = Buffer.from(applied.text, encoding);
-  if (signal.aborted) return cancelled("nothing was changed");
-  await replaceFile(real, after, stats);
+  await refuseChanged(real, stats, args.path);
+  const otherNames = await replaceFile(real, after, stats);
   remember(host, real, after.length <= MAX_EDIT_BYTES ? hashOf(after) : undefined);
-  return report({ args, real, before: bytes, after, applied, isText });
-}
-
-function asBytes({ oldText, newText }: Edit): Edit {
-  return { oldText: utf8AsLatin1(oldText), newText: utf8AsLatin1(newText) };
-}
-
-function utf8AsLatin1(text: string): string {
-  return Buffer.from(text, "utf8").toString("latin1");
+  const texts = isText
+    ? { before, after: applied.text }
+    : { before: bytes.toString("utf8"), after: after.toString("utf8") };
+  return report({ args, real, texts, bytes: after.length, applied, isText, otherNames });
 }
 
 async function readEditable(real: string, shown: string): Promise<{ bytes: Buffer; stats: Stats }> {
@@ -72,24 +68,38 @@ function refuseStale(seen: string | undefined, bytes: Buffer, shown: string): vo
   );
 }
 
+/** A background job may write the file while it is edited; what it wrote is not lost. */
+async function refuseChanged(real: string, { size, mtimeMs }: Stats, shown: string): Promise<void> {
+  const now = await stat(real);
+  if (now.size === size && now.mtimeMs === mtimeMs) return;
+  throw new ToolFailure(
+    `\`${shownPath(shown)}\` was changed by something else during the edit; nothing was changed by it. Read it again, then edit`,
+  );
+}
+
 type Edited = {
   args: ToolArgs<"edit">;
   real: string;
-  before: Buffer;
-  after: Buffer;
+  /** As people see it; U+FFFD stands for what is not UTF-8. */
+  texts: { before: string; after: string };
+  bytes: number;
   applied: Applied;
   isText: boolean;
+  otherNames: number;
 };
 
-function report({ args, real, before, after, applied, isText }: Edited): Outcome {
-  const newText = after.toString("utf8");
-  const diff = unifiedDiff(args.path, before.toString("utf8"), newText);
+function report({ args, real, texts, bytes, applied, isText, otherNames }: Edited): Outcome {
+  const diff = unifiedDiff(args.path, texts.before, texts.after);
   const summary = `Edited ${shownPath(args.path)}: ${plural(applied.spans.length, "replacement")}, +${diff.added} -${diff.removed} lines`;
-  const notes = [...closenessNotes(applied), ...(isText ? [] : encodingNotes(args.edits))];
+  const notes = [
+    ...closenessNotes(applied),
+    ...(isText ? [] : encodingNotes(args.edits)),
+    ...otherNamesNote(otherNames),
+  ];
   return outcome("ok", [summary, ...notes].join("; "), {
     path: real,
-    bytes: after.length,
-    lines: countLines(newText),
+    bytes,
+    lines: countLines(texts.after),
     ...(diff.text !== "" && { diff: diff.text }),
   });
 }

@@ -4,11 +4,12 @@ export type Occurrences = {
   count: number;
   /** The first ones, at most {@link MAX_KEPT}. */
   offsets: number[];
-  /** The longest beginning of the pattern that occurs, and where that place ends; for words about a near miss. */
-  longestPrefix: { length: number; end: number };
 };
 
 export const MAX_KEPT = 1000;
+
+/** The engine's own search, which is fast and quadratic, looks for this much of a pattern only. */
+const ANCHOR_CHARS = 16;
 
 /**
  * Knuth-Morris-Pratt: linear whatever the texts are. `indexOf` in a loop takes minutes for a megabyte of one letter, and
@@ -16,18 +17,39 @@ export const MAX_KEPT = 1000;
  */
 export function findText(text: string, pattern: string): Occurrences {
   const borders = bordersOf(pattern);
-  const found: Occurrences = { count: 0, offsets: [], longestPrefix: { length: 0, end: 0 } };
+  const anchor = pattern.slice(0, ANCHOR_CHARS);
+  const found: Occurrences = { count: 0, offsets: [] };
   let matched = 0;
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index);
-    while (matched > 0 && (matched === pattern.length || pattern.charCodeAt(matched) !== unit)) {
-      matched = borders[matched - 1] ?? 0;
-    }
-    if (pattern.charCodeAt(matched) === unit) matched++;
-    if (matched > found.longestPrefix.length) found.longestPrefix = { length: matched, end: index + 1 };
-    if (matched === pattern.length) note(found, index + 1 - pattern.length);
+  for (let index = text.indexOf(anchor); index !== -1 && index < text.length; ) {
+    matched = extend(pattern, borders, matched, text.charCodeAt(index));
+    index++;
+    if (matched === pattern.length) note(found, index - pattern.length);
+    if (matched === 0) index = text.indexOf(anchor, index);
   }
   return found;
+}
+
+/** The longest beginning of the pattern that occurs, and where that place ends; for words about a near miss. */
+export function longestPrefix(text: string, pattern: string): { length: number; end: number } {
+  const borders = bordersOf(pattern);
+  const longest = { length: 0, end: 0 };
+  let matched = 0;
+  for (let index = 0; index < text.length; index++) {
+    matched = extend(pattern, borders, matched, text.charCodeAt(index));
+    if (matched <= longest.length) continue;
+    longest.length = matched;
+    longest.end = index + 1;
+  }
+  return longest;
+}
+
+/** How much of the pattern ends at a further unit, where `matched` of it ended before. */
+function extend(pattern: string, borders: Int32Array, matched: number, unit: number): number {
+  let length = matched;
+  while (length > 0 && (length === pattern.length || pattern.charCodeAt(length) !== unit)) {
+    length = borders[length - 1] ?? 0;
+  }
+  return pattern.charCodeAt(length) === unit ? length + 1 : length;
 }
 
 function note(found: Occurrences, offset: number): void {

@@ -16,30 +16,64 @@ const IRREGULAR =
   /\r\n|[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+|[^\s][\p{M}\u1160-\u11ff\uff9e\uff9f]{1,30}|[\u0080-\u{10ffff}]/gu;
 const BLANKS = /^[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/;
 
+const NOT_ASCII = /[^\0-\x7f]/g;
+
 /**
  * `endings`: CRLF is LF. `forms`: also no blanks at line ends, NFKC, plain quotes, dashes and blanks. Composed character
  * by character, so that a match can be told in the source's own offsets. Undefined where that would take too much memory.
  */
 export function normalise(source: string, looseness: Looseness): Normalised | undefined {
-  const result: Normalised = { text: "", pieces: [] };
+  const pieces: Piece[] = [];
   const out: string[] = [];
   let length = 0;
   let copied = 0;
   const replace = (srcFrom: number, srcTo: number, text: string) => {
-    if (result.pieces.length > MAX_PIECES || source.slice(srcFrom, srcTo) === text) return;
+    if (pieces.length > MAX_PIECES || source.slice(srcFrom, srcTo) === text) return;
     out.push(source.slice(copied, srcFrom), text);
     length += srcFrom - copied;
-    result.pieces.push({ outFrom: length, outTo: length + text.length, srcFrom, srcTo });
+    pieces.push({ outFrom: length, outTo: length + text.length, srcFrom, srcTo });
     length += text.length;
     copied = srcTo;
   };
-  for (const match of source.matchAll(looseness === "endings" ? /\r\n/g : IRREGULAR)) {
-    replaceOne(source, match[0], match.index, replace);
-    if (result.pieces.length > MAX_PIECES) return undefined;
-  }
+  if (looseness === "endings") replaceEndings(source, replace);
+  else replaceForms(source, replace);
+  if (pieces.length > MAX_PIECES) return undefined;
   out.push(source.slice(copied));
-  result.text = out.join("");
-  return result;
+  return { text: out.join(""), pieces };
+}
+
+function replaceEndings(source: string, replace: Replace): void {
+  for (let at = source.indexOf("\r\n"); at !== -1; at = source.indexOf("\r\n", at + 2)) replace(at, at + 2, "\n");
+}
+
+/** Line by line: the expression is slow, and most lines of most files are ASCII, where only the end can be irregular. */
+function replaceForms(source: string, replace: Replace): void {
+  let foreign = nextForeign(source, 0);
+  for (let from = 0; from < source.length; ) {
+    const to = source.indexOf("\n", from) + 1 || source.length;
+    if (foreign >= to) replaceLineEnd(source, from, to, replace);
+    else {
+      for (const { 0: found, index } of source.slice(from, to).matchAll(IRREGULAR))
+        replaceOne(source, found, from + index, replace);
+      foreign = nextForeign(source, to);
+    }
+    from = to;
+  }
+}
+
+function nextForeign(source: string, from: number): number {
+  NOT_ASCII.lastIndex = from;
+  return NOT_ASCII.exec(source)?.index ?? Number.POSITIVE_INFINITY;
+}
+
+/** Of a line of ASCII, `to` behind its newline. */
+function replaceLineEnd(source: string, from: number, to: number, replace: Replace): void {
+  const newline = source[to - 1] === "\n" ? to - 1 : to;
+  const end = newline < to && newline > from && source[newline - 1] === "\r" ? newline - 1 : newline;
+  let blanks = end;
+  while (blanks > from && (source[blanks - 1] === " " || source[blanks - 1] === "\t")) blanks--;
+  if (blanks < end) replace(blanks, end, "");
+  if (end < newline) replace(end, to, "\n");
 }
 
 type Replace = (srcFrom: number, srcTo: number, text: string) => void;

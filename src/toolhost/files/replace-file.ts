@@ -13,13 +13,24 @@ const IN_PLACE_CODES = new Set(["EACCES", "EPERM", "EROFS", "EBUSY", "EXDEV"]);
 /**
  * Makes `bytes` the content of the regular file at `real`, a path without links in it, or creates it by the umask. Other
  * readers see the old or the new file; mode and owner stay. In place where the directory does not allow that. Leaves no
- * temporary file behind, whatever fails; throws system errors.
+ * temporary file behind, whatever fails; throws system errors. Gives how many other names of the file keep the old
+ * content: a package manager's store behind a hard link is not what an edit is meant for.
  */
-export async function replaceFile(real: string, bytes: Uint8Array, old: Stats | undefined): Promise<void> {
+export async function replaceFile(real: string, bytes: Uint8Array, old: Stats | undefined): Promise<number> {
   // A rename needs no permission on the file itself: without this, a read-only file would be replaced all the same.
   if (old !== undefined) await (await open(real, constants.O_WRONLY)).close();
   const replaced = await renameOver(real, bytes, old);
-  if (!replaced && old !== undefined) await overwrite(real, bytes, old);
+  if (old === undefined) return 0;
+  if (replaced) return old.nlink - 1;
+  await overwrite(real, bytes, old);
+  return 0;
+}
+
+/** For the summary of a change; empty where the file has no other name. */
+export function otherNamesNote(count: number): string[] {
+  if (count < 1) return [];
+  const names = count === 1 ? "its other name (a hard link) keeps" : `its ${count} other names (hard links) keep`;
+  return [`${names} the old content`];
 }
 
 /** Makes the directory of `real`; throws ToolFailure when a part of the path is something else. */
@@ -92,26 +103,28 @@ async function keepOwnerAndMode(handle: FileHandle, old: Stats): Promise<boolean
   return true;
 }
 
-/** The new bytes over the old ones, then the length: a full disk is met before anything is lost that cannot be put back. */
+/** What is longer first, over the old bytes then: a full disk is met before anything is lost. */
 async function overwrite(real: string, bytes: Uint8Array, old: Stats): Promise<void> {
   const before = old.size <= MAX_EDIT_BYTES ? await readFile(real).catch(() => undefined) : undefined;
   const handle = await open(real, constants.O_WRONLY | constants.O_NONBLOCK);
   try {
-    await writeAll(handle, bytes);
+    await writeRange(handle, bytes, old.size, bytes.length);
+    await writeRange(handle, bytes, 0, Math.min(old.size, bytes.length));
+    await handle.truncate(bytes.length);
   } catch (error) {
-    if (before !== undefined) await writeAll(handle, before).catch(() => undefined);
+    if (before !== undefined) await writeRange(handle, before, 0, before.length).catch(() => undefined);
+    await handle.truncate(old.size).catch(() => undefined);
     throw error;
   } finally {
     await handle.close();
   }
 }
 
-async function writeAll(handle: FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length; ) {
-    const { bytesWritten } = await handle.write(bytes, at, bytes.length - at, at);
+async function writeRange(handle: FileHandle, bytes: Uint8Array, from: number, to: number): Promise<void> {
+  for (let at = from; at < to; ) {
+    const { bytesWritten } = await handle.write(bytes, at, to - at, at);
     at += bytesWritten;
   }
-  await handle.truncate(bytes.length);
 }
 
 /** What is at `real`, or undefined where nothing is. */

@@ -13,14 +13,26 @@ export function unifiedDiff(path: string, before: string | undefined, after: str
   const oldLines = splitLines((before ?? "").slice(start, oldEnd));
   const newLines = splitLines(after.slice(start, newEnd));
   const changes = lineChanges(oldLines, newLines);
-  const name = visibleLine(path);
-  const header = `--- ${before === undefined ? "/dev/null" : `a/${name}`}\n+++ b/${name}\n`;
+  const header = `--- ${before === undefined ? "/dev/null" : headerName("a", path)}\n+++ ${headerName("b", path)}\n`;
   const hunks = groups(changes).map((group) => hunk(group, { oldLines, newLines, skipped }));
   return {
     text: changes.length === 0 ? "" : header + bounded(hunks.join("")),
     added: changes.reduce((sum, { newFrom, newTo }) => sum + newTo - newFrom, 0),
     removed: changes.reduce((sum, { oldFrom, oldTo }) => sum + oldTo - oldFrom, 0),
   };
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this pattern is for
+const QUOTED_IN_NAMES = /[\0-\x1f\x7f"\\]/g;
+
+/** As git writes it: quoted where it could be taken for something else, with a tab behind where it holds a blank. */
+function headerName(side: "a" | "b", path: string): string {
+  const name = `${side}/${path.replace(/^\/+/, "")}`;
+  const quoted = name.replace(QUOTED_IN_NAMES, (char) =>
+    char === '"' || char === "\\" ? `\\${char}` : `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`,
+  );
+  if (quoted !== name) return `"${visibleLine(quoted)}"`;
+  return name.includes(" ") ? `${visibleLine(name)}\t` : visibleLine(name);
 }
 
 function bounded(hunks: string): string {
@@ -34,18 +46,10 @@ type Region = { start: number; skipped: number; oldEnd: number; newEnd: number }
 
 /** What is left without the common beginning and end but for their context, so that a large file is not split in lines. */
 function differingRegion(before: string, after: string): Region {
-  const shorter = Math.min(before.length, after.length);
-  let head = 0;
-  while (head < shorter && before.charCodeAt(head) === after.charCodeAt(head)) head++;
-  let tail = 0;
-  while (
-    tail < shorter - head &&
-    before.charCodeAt(before.length - 1 - tail) === after.charCodeAt(after.length - 1 - tail)
-  )
-    tail++;
-  let start = head;
-  for (let line = 0; line <= CONTEXT && start > 0; line++)
-    start = before.lastIndexOf("\n", start - (line === 0 ? 1 : 2)) + 1;
+  const head = commonLength(before, after, Math.min(before.length, after.length), sliceFromStart);
+  const tail = commonLength(before, after, Math.min(before.length, after.length) - head, sliceFromEnd);
+  let start = lineStart(before, head);
+  for (let line = 0; line < CONTEXT && start > 0; line++) start = lineStart(before, start - 1);
   let oldEnd = before.length - tail;
   for (let line = 0; line <= CONTEXT && oldEnd < before.length; line++)
     oldEnd = before.indexOf("\n", oldEnd) + 1 || before.length;
@@ -55,6 +59,26 @@ function differingRegion(before: string, after: string): Region {
     oldEnd,
     newEnd: after.length - (before.length - oldEnd),
   };
+}
+
+type Slice = (text: string, from: number, to: number) => string;
+const sliceFromStart: Slice = (text, from, to) => text.slice(from, to);
+const sliceFromEnd: Slice = (text, from, to) => text.slice(text.length - to, text.length - from);
+
+const COMPARED_CHARS = 4096;
+
+/** How many units of both are the same, at most `most`; compared in pieces, since that is what an engine does fast. */
+function commonLength(a: string, b: string, most: number, slice: Slice): number {
+  let same = 0;
+  for (let step = COMPARED_CHARS; step >= 1; step = Math.floor(step / 8)) {
+    while (same + step <= most && slice(a, same, same + step) === slice(b, same, same + step)) same += step;
+  }
+  return same;
+}
+
+function lineStart(text: string, at: number): number {
+  // lastIndexOf(-1) would look at 0.
+  return at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1;
 }
 
 /** Changes whose context would touch stand in one hunk. */

@@ -11,7 +11,7 @@ import { binaryKind } from "./file-magic.ts";
 import { oneAtATime } from "./file-queue.ts";
 import { realTarget, resolvePath, shownPath } from "./paths.ts";
 import { refuseSpecial } from "./regular-file.ts";
-import { makeParents, replaceFile, statIfThere } from "./replace-file.ts";
+import { makeParents, otherNamesNote, replaceFile, statIfThere } from "./replace-file.ts";
 import { hashOf, MAX_EDIT_BYTES, remember } from "./seen.ts";
 import { unifiedDiff } from "./unified-diff.ts";
 
@@ -37,9 +37,9 @@ async function writeWhole(real: string, args: ToolArgs<"write">, { host, signal 
   const bytes = Buffer.from(args.content, "utf8");
   if (args.path.endsWith("/")) throw new ToolFailure(`\`${shownPath(args.path)}\` names a directory; add a file name`);
   if (old === undefined) await makeParents(real);
-  await replaceFile(real, bytes, old);
+  const otherNames = await replaceFile(real, bytes, old);
   remember(host, real, bytes.length <= MAX_EDIT_BYTES ? hashOf(bytes) : undefined);
-  return report({ args, real, created: old === undefined, before, bytes: bytes.length });
+  return report({ args, real, created: old === undefined, before, bytes: bytes.length, otherNames });
 }
 
 /** Undefined when it is too long or not text: then there is no diff. */
@@ -50,15 +50,23 @@ async function oldText(real: string, old: Stats): Promise<string | undefined> {
   return bytes && isUtf8(bytes) && binaryKind(bytes) === undefined ? bytes.toString("utf8") : undefined;
 }
 
-type Written = { args: ToolArgs<"write">; real: string; created: boolean; before: string | undefined; bytes: number };
+type Written = {
+  args: ToolArgs<"write">;
+  real: string;
+  created: boolean;
+  before: string | undefined;
+  bytes: number;
+  otherNames: number;
+};
 
-function report({ args, real, created, before, bytes }: Written): Outcome {
+function report({ args, real, created, before, bytes, otherNames }: Written): Outcome {
   const lines = countLines(args.content);
   const comparable = args.content.length <= MAX_DIFF_BYTES && (created || before !== undefined);
   const diff = comparable ? unifiedDiff(args.path, before, args.content).text : "";
-  const same = !created && before === args.content ? "; the content is the same as before" : "";
+  const same = !created && before === args.content ? ["the content is the same as before"] : [];
   const verb = created ? "Created" : "Replaced";
-  return outcome("ok", `${verb} ${shownPath(args.path)}: ${plural(lines, "line")}, ${plural(bytes, "byte")}${same}`, {
+  const summary = `${verb} ${shownPath(args.path)}: ${plural(lines, "line")}, ${plural(bytes, "byte")}`;
+  return outcome("ok", [summary, ...same, ...otherNamesNote(otherNames)].join("; "), {
     path: real,
     bytes,
     lines,

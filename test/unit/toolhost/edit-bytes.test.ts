@@ -31,6 +31,9 @@ describe("O-EDIT-02: line endings", () => {
     ["a lone CR is not a line ending", "a\rb\r\n", swap("a\rb", "a\rB"), "a\rB\r\n"],
     ["text that begins with a break", "a\r\nb\r\n", swap("\nb", "\nB"), "a\r\nB\r\n"],
     ["text that ends with a break", "a\r\nb\r\n", swap("a\n", "A\n"), "A\r\nb\r\n"],
+    ["line breaks alone are found in a CRLF file", "a\r\n\r\nb\r\n", swap("\n\n", "\n"), "a\r\nb\r\n"],
+    ["a break that is only LF in oldText is replaced whole", "a\r\nb\r\n", swap("\nb", " b"), "a b\r\n"],
+    ["lines added after such a break are CRLF", "a\r\nb\r\n", swap("\nb", "\n\nB\nC"), "a\r\n\r\nB\r\nC\r\n"],
     ["a line taken out leaves the others", "a\r\nb\r\nc\n", swap("b\n", ""), "a\r\nc\n"],
   ])("%s", async (_, before, change, after) => {
     await ws.put("f", before);
@@ -95,10 +98,17 @@ describe("O-EDIT-03: encoding", () => {
     expect(await ws.bytes("f")).toBe(bytes);
   });
 
-  test("half a surrogate pair is refused and nothing written", async () => {
-    await ws.put("f", "a\n");
-    expect((await edit("f", swap("a", "\ud83d"))).status).toBe("failed");
-    expect(await ws.bytes("f")).toBe("a\n");
+  test.each([
+    ["a text file", "a\n"],
+    ["a file that is not UTF-8", "a\xe9\n"],
+  ])("half a surrogate pair for %s is refused, not written as U+FFFD", async (_, before) => {
+    await ws.put("f", Buffer.from(before, "latin1"));
+    const outcome = await edit("f", swap("a", "\ud83d"));
+    expect([outcome.status, text(outcome)]).toEqual([
+      "failed",
+      "the text holds half of a surrogate pair, which no UTF-8 file can hold; nothing was changed",
+    ]);
+    expect(await ws.bytes("f")).toBe(before);
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { handleEdit } from "../../../src/toolhost/files/edit.ts";
-import { text, Workspace } from "./fixture.ts";
+import { text, Workspace, whenRead } from "./fixture.ts";
 
 let ws: Workspace;
 beforeEach(() => {
@@ -173,6 +173,30 @@ describe("no match: the nearest lines and the first differing character", () => 
     await ws.put("f", before);
     expect(text(await edit("f", swap(oldText, "?")))).toBe(`oldText is not in the file; nothing was changed. ${words}`);
   });
+});
+
+describe("no match in a file that is not UTF-8", () => {
+  test("names the byte that differs, and no letter it is not", async () => {
+    await ws.put("f", Buffer.from("const x = 1; // caf\xe9\n", "latin1"));
+    expect(text(await edit("f", swap("const x = 1; // café\n", "?")))).toBe(
+      "oldText is not in the file; nothing was changed. First difference at line 1, column 20: the file has the byte 0xE9, oldText has the byte 0xC3. Nearest lines:\n1: const x = 1; // caf\\xe9",
+    );
+  });
+
+  test("says what U+FFFD in a text copied from `read` stands for", async () => {
+    await ws.put("f", Buffer.from("x // caf\xe9\n", "latin1"));
+    expect(text(await edit("f", swap("x // caf\ufffd", "?")))).toContain(
+      "\nThe file is not valid UTF-8: read shows its other bytes as U+FFFD, which stands for none of them; choose text without it",
+    );
+  });
+});
+
+test("thousands of edits of a large file leave the channel served and can be cancelled", async () => {
+  const before = Array.from({ length: 20_000 }, (_, at) => `line ${at};\n`).join("");
+  await ws.put("f", before);
+  const edits = Array.from({ length: 5000 }, (_, at) => swap(`line ${at};`, `LINE ${at};`));
+  ws.host.seen = whenRead(() => setTimeout(() => ws.abort.abort(), 0));
+  expect([(await edit("f", ...edits)).status, await ws.bytes("f")]).toEqual(["cancelled", before]);
 });
 
 function bytesOf(content: string): string {

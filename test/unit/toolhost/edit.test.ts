@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
+import { appendFileSync } from "node:fs";
 import { chmod, chown, link, lstat, readlink, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { handleEdit } from "../../../src/toolhost/files/edit.ts";
 import { handleRead } from "../../../src/toolhost/files/read.ts";
 import { handleWrite } from "../../../src/toolhost/files/write.ts";
-import { text, Workspace, withoutRoot } from "./fixture.ts";
+import { text, Workspace, whenRead, withoutRoot } from "./fixture.ts";
 
 let ws: Workspace;
 beforeEach(() => {
@@ -122,6 +123,15 @@ describe("a file changed since the model last read it", () => {
     expect((await edit("l", swap("a", "x"))).status).toBe("failed");
   });
 
+  test("by a background job in the middle of the edit: what the job wrote stays", async () => {
+    const path = await ws.put("f", "a\n");
+    ws.host.seen = whenRead(() => appendFileSync(path, "by the job\n"));
+    expect(text(await edit("f", swap("a", "b")))).toBe(
+      "`f` was changed by something else during the edit; nothing was changed by it. Read it again, then edit",
+    );
+    expect(await ws.bytes("f")).toBe("a\nby the job\n");
+  });
+
   test("is not missed when it was never read", async () => {
     await ws.put("f", "a\n");
     expect((await edit("f", swap("a", "x"))).status).toBe("ok");
@@ -149,8 +159,15 @@ describe("what is no text to edit is refused by name", () => {
   test("a second name of a file keeps the old content", async () => {
     await ws.put("f", "a\n");
     await link(ws.path("f"), ws.path("g"));
-    await edit("f", swap("a", "b"));
+    const said = text(await edit("f", swap("a", "b")));
     expect([await ws.bytes("f"), await ws.bytes("g")]).toEqual(["b\n", "a\n"]);
+    expect(said).toBe("Edited f: 1 replacement, +1 -1 lines; its other name (a hard link) keeps the old content");
+    await link(ws.path("g"), ws.path("h"));
+    await link(ws.path("g"), ws.path("i"));
+    expect(text(await ws.call(handleWrite, { path: "g", content: "c\n" }))).toBe(
+      "Replaced g: 1 line, 2 bytes; its 2 other names (hard links) keep the old content",
+    );
+    expect(await ws.bytes("h")).toBe("a\n");
   });
 });
 

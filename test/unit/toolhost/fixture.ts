@@ -103,6 +103,16 @@ const HELLO = {
   idleSeconds: 60,
 };
 
+/** A memory of files that acts when `edit` looks into it, which is between its reading of a file and its writing. */
+export function whenRead(act: () => void): Host["seen"] {
+  return new (class extends Map<string, string> {
+    override get(path: string): string | undefined {
+      act();
+      return super.get(path);
+    }
+  })();
+}
+
 /** The text of an outcome. */
 export function text(outcome: Outcome): string {
   return outcome.content.map((part) => (part.type === "text" ? part.text : `<${part.mime}>`)).join("");

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { findText } from "../../../src/toolhost/files/find-text.ts";
+import { findText, longestPrefix } from "../../../src/toolhost/files/find-text.ts";
 import { lineChanges } from "../../../src/toolhost/files/line-diff.ts";
 import { shownName } from "../../../src/toolhost/files/names.ts";
 import { normalise, sourceEnd, sourceStart } from "../../../src/toolhost/files/normalise.ts";
@@ -46,7 +46,7 @@ describe("findText", () => {
   });
 
   test("tells the longest beginning that occurs, and where", () => {
-    expect(findText("xx abz abcz", "abcd").longestPrefix).toEqual({ length: 3, end: 10 });
+    expect(longestPrefix("xx abz abcz", "abcd")).toEqual({ length: 3, end: 10 });
   });
 });
 
@@ -73,7 +73,64 @@ describe("unifiedDiff", () => {
     }
   });
 
+  test("diffs of files with blank lines, CRLF and no last newline are applied by git to the byte", () => {
+    const below = random(4);
+    const folder = mkdtempSync(join(tmpdir(), "glovebox-diff-"));
+    const lines = [
+      "\n",
+      "\n",
+      "a\n",
+      "b\r\n",
+      "\r\n",
+      "c\n",
+      "é 🚀\n",
+      "\\ No newline at end of file\n",
+      "--- a/f\n",
+      "@@\n",
+    ];
+    const line = () => lines[below(lines.length)] ?? "";
+    try {
+      for (let round = 0; round < 150; round++) {
+        const old = Array.from({ length: below(25) }, line);
+        const changed = old.flatMap((kept) => (below(6) === 0 ? Array.from({ length: below(3) }, line) : [kept]));
+        const [before, after] = [old, changed].map((all) => all.join("").slice(0, below(2) ? undefined : -1));
+        if (before === undefined || after === undefined || after === "" || before === after) continue;
+        writeFileSync(join(folder, "f"), before);
+        const { text } = unifiedDiff("f", before, after);
+        const args = ["apply", "--whitespace=nowarn", "-"];
+        execFileSync(programPath("git"), args, { cwd: folder, input: text, env: {} });
+        expect(readFileSync(join(folder, "f"), "latin1"), text).toBe(Buffer.from(after).toString("latin1"));
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test.each([
+    ...["my file", "a\tb", "new\nline", 'quo"te', "back\\slash", "é 漢", "-rf", "$(touch x)", "sub/my file", " x "],
+  ])("git finds the file %j by the names of its diff", (name) => {
+    const folder = mkdtempSync(join(tmpdir(), "glovebox-diff-"));
+    try {
+      mkdirSync(join(folder, "sub"));
+      writeFileSync(join(folder, name), "a\n");
+      const input = unifiedDiff(name, "a\n", "b\n").text;
+      execFileSync(programPath("git"), ["apply", "-"], { cwd: folder, input, env: {} });
+      expect(readFileSync(join(folder, name), "utf8")).toBe("b\n");
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test.each<[string, string]>([
+    ["/work/f", "--- a/work/f\n+++ b/work/f\n"],
+    ["\u202ef", "--- a/\\u202ef\n+++ b/\\u202ef\n"],
+    ["\u001b[2J", '--- "a/\\033[2J"\n+++ "b/\\033[2J"\n'],
+  ])("the name of %j cannot act on a terminal", (name, header) => {
+    expect(unifiedDiff(name, "a\n", "b\n").text.startsWith(header)).toBe(true);
+  });
+
   test.each<[string, string, string, string]>([
+    ["a first line that is empty is context too", "\na\nb\n", "\nA\nb\n", "@@ -1,3 +1,3 @@\n \n-a\n+A\n b\n"],
     [
       "far changes are two hunks",
       seq(20),

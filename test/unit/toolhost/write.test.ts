@@ -1,8 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { lstatSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { chmod, lstat, readlink, stat, symlink } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { handleWrite } from "../../../src/toolhost/files/write.ts";
+import { SmallDisk } from "../../support/small-disk.ts";
 import { text, Workspace, withoutRoot } from "./fixture.ts";
 
 let ws: Workspace;
@@ -131,6 +133,35 @@ describe("O-EDIT-07: what a file is stays", () => {
       }
     },
   );
+});
+
+describe.skipIf(process.getuid?.() !== 0)("a full disk keeps the old content (only root can mount)", () => {
+  const OLD = "old\n".repeat(1000);
+
+  test("of a file that is replaced", async () => {
+    await using disk = await SmallDisk.create();
+    const path = join(disk.path, "f");
+    writeFileSync(path, OLD);
+    disk.fill();
+    expect(text(await write(path, "x".repeat(100_000)))).toBe(`${path}: no space left on the device`);
+    expect([readFileSync(path, "utf8"), readdirSync(disk.path).toSorted()]).toEqual([OLD, ["f", "filler"]]);
+  });
+
+  test("of a mounted file that is written in place, and a shorter one fits", async () => {
+    await using disk = await SmallDisk.create();
+    const source = join(disk.path, "f");
+    writeFileSync(source, OLD);
+    disk.fill();
+    const target = await ws.put("f", "");
+    execFileSync("mount", ["--bind", source, target]);
+    try {
+      expect(text(await write("f", "x".repeat(100_000)))).toBe("f: no space left on the device");
+      expect([readFileSync(source, "utf8"), await ws.leftovers()]).toEqual([OLD, []]);
+      expect([(await write("f", "new")).status, readFileSync(source, "utf8")]).toEqual(["ok", "new"]);
+    } finally {
+      execFileSync("umount", [target]);
+    }
+  });
 });
 
 describe("what cannot be written is refused by name, and leaves nothing behind", () => {
