@@ -52,8 +52,7 @@ export async function runRg(run: RgRun, take: (record: StreamRecord) => boolean)
   const killer = new Killer(child, run);
   const errors = collect(child.stderr);
   // A search that ends before it has read its pattern closes the pipe; its exit says why.
-  child.stdin.on("error", () => undefined);
-  child.stdin.end(run.input ?? "");
+  child.stdin?.on("error", () => undefined).end(run.input);
   try {
     for await (const record of splitRecords(child.stdout, run.delimiter, run.maxRecordBytes)) {
       if (take(record)) continue;
@@ -69,10 +68,11 @@ export async function runRg(run: RgRun, take: (record: StreamRecord) => boolean)
 }
 
 /** A child without a pid was not started, and has not even streams where descriptors were wanting. */
-async function startRg({ program, cwd }: RgRun, args: readonly string[]): Promise<Child> {
+async function startRg({ program, cwd, input }: RgRun, args: readonly string[]): Promise<Child> {
   ownLimits.require();
   try {
-    const child = spawn(program, args, { cwd, env: {}, stdio: ["pipe", "pipe", "pipe"] });
+    const stdin = input === undefined ? "ignore" : "pipe";
+    const child = spawn(program, args, { cwd, env: {}, stdio: [stdin, "pipe", "pipe"] }) as Child;
     if (child.pid !== undefined) return child;
     const [cause] = await once(child, "error");
     throw cause;
@@ -89,7 +89,7 @@ const START_WORDS: Record<string, string> = {
   ENOMEM: "the memory is used up; end background jobs first",
 };
 
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+type Child = ChildProcessByStdio<Writable | null, Readable, Readable>;
 
 /** Ends the search once, for the first reason there is. */
 class Killer {
