@@ -99,5 +99,7 @@ const SYSTEM_WORDS: Record<string, string> = {
   EAGAIN: "the limit on processes is reached",
   ENOMEM: "the memory is used up",
   EXDEV: "cannot be moved across mounts",
+  EIO: "cannot be read or written here (input/output error)",
+  EINVAL: "cannot be read or written here (invalid argument)",
   ENXIO: "is a socket or a device without a reader, not a regular file",
 };

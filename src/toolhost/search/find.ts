@@ -42,6 +42,7 @@ function listFiles({ place, context }: FileList, take: (name: Buffer, text: stri
     program: context.host.hello.programs.rg,
     args: ["--files", "-0"],
     cwd: place.cwd,
+    isRoot: place.isRoot,
     delimiter: 0,
     maxRecordBytes: MAX_NAME_BYTES,
     timeoutMs: RG_MS,

@@ -41,6 +41,9 @@ function matchesAt(segment: Segment | undefined, name: string | undefined): bool
 }
 
 function matchFree(pattern: readonly Segment[], path: readonly string[]): boolean {
+  const last = pattern.at(-1);
+  if (pattern.length === 1) return path.length > 0;
+  if (pattern.length === 2 && typeof last === "function") return matchesAt(last, path.at(-1)) && path.length > 0;
   // Row by row of the table "does this much of the pattern match this much of the path".
   let row = [true, ...path.map(() => false)];
   for (const [at, segment] of pattern.entries()) {

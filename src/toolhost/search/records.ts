@@ -1,9 +1,9 @@
-/** One record of a stream; of one above the limit only its beginning and end. */
+/** One record of a stream; of one above the limit only its beginning, up to the limit or so, and its end. */
 export type StreamRecord =
   | { type: "whole"; bytes: Buffer }
   | { type: "overlong"; head: Buffer; tail: Buffer; size: number };
 
-/** Bytes kept from either end of a record that is too long. */
+/** Bytes kept of the end of a record that is too long; of its beginning it is all that was taken. */
 const END_BYTES = 64 * 1024;
 
 /**
@@ -56,7 +56,7 @@ class GrowingRecord {
   #giveUp(): void {
     const bytes = Buffer.concat(this.#parts);
     this.#parts = [];
-    this.#head = Buffer.from(bytes.subarray(0, END_BYTES));
+    this.#head = bytes;
     this.#keepTail(bytes);
   }
 

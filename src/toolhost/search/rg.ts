@@ -1,5 +1,6 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
+import { stat } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
 import { messageOf, systemCode } from "../../core/errors.ts";
 import { headBytes } from "../../core/truncate.ts";
@@ -24,6 +25,8 @@ export type RgRun = {
   /** Options; what to search is always `./` in `cwd`, or a file there. */
   args: readonly string[];
   cwd: string;
+  /** Whether ignore files of the folders above `cwd` are left out. */
+  isRoot: boolean;
   /** Name in `cwd`; omitted: all of it. */
   target?: string;
   /** Written to rg's stdin; a pattern can be longer than an argument may be. */
@@ -34,9 +37,13 @@ export type RgRun = {
   signal: AbortSignal;
 };
 
-/** Never the workspace's or a person's settings, never what `.git` holds, and the same order every time. */
+/**
+ * Never the workspace's or a person's settings, of ignore files git's alone (`.rgignore` too is left out by ripgrep 14,
+ * not by 13), never what `.git` holds, and the same order every time.
+ */
 const FIXED_ARGS = [
-  ...["--no-config", "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-messages", "--no-follow"],
+  ...["--no-config", "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-dot", "--no-ignore-messages"],
+  "--no-follow",
   ...["--sort", "path", "--color", "never", "-g", "!.git"],
 ];
 
@@ -46,7 +53,13 @@ const FIXED_ARGS = [
  */
 export async function runRg(run: RgRun, take: (record: StreamRecord) => boolean): Promise<RgEnd> {
   // The target is a path that begins with `./` and stands after `--`: no name can be an option.
-  const args = [...FIXED_ARGS, ...run.args, "--", `./${run.target ?? ""}`];
+  const args = [
+    ...FIXED_ARGS,
+    ...(run.isRoot ? ["--no-ignore-parent"] : []),
+    ...run.args,
+    "--",
+    `./${run.target ?? ""}`,
+  ];
   const child = await startRg(run, args);
   const exited = exitOf(child);
   const killer = new Killer(child, run);
@@ -77,6 +90,8 @@ async function startRg({ program, cwd, input }: RgRun, args: readonly string[]):
     const [cause] = await once(child, "error");
     throw cause;
   } catch (thrown) {
+    // Most often it is the directory that cannot be entered, or is gone by now: its own error says so.
+    await stat(`${cwd}/.`);
     const words = START_WORDS[systemCode(thrown) ?? ""] ?? messageOf(thrown);
     throw new ToolFailure(`The search program did not start: ${words}`);
   }

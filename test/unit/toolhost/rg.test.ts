@@ -73,6 +73,7 @@ describe("runRg", () => {
       program,
       args: [],
       cwd: ws.root,
+      isRoot: true,
       target: "-target",
       delimiter: 10,
       maxRecordBytes: 1000,
