@@ -18,7 +18,8 @@ import { openRegular, readUpTo } from "./regular-file.ts";
 import { MAX_EDIT_BYTES, remember } from "./seen.ts";
 import { pictureFault } from "./whole-picture.ts";
 
-const CHUNK_BYTES = 256 * 1024;
+/** Of a large file; the way to a far offset costs a call for each. */
+const CHUNK_BYTES = 1024 * 1024;
 const MAX_IMAGE_BYTES = 20 * 1024 * 1024;
 /** Below the deadline of file tools, so that the model gets words and not a lost call. */
 const READ_MS = 45_000;
