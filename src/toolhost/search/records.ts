@@ -7,26 +7,26 @@ export type StreamRecord =
 const END_BYTES = 64 * 1024;
 
 /**
- * The records of a byte stream, without the delimiter, in memory bounded by `maxBytes` whatever arrives. The last one
- * needs no delimiter.
+ * Gives `take` the records of a byte stream, without the delimiter, until it returns false; in memory bounded by
+ * `maxBytes` whatever arrives. The last one needs no delimiter. No promise a record: there may be a million.
  */
-export async function* splitRecords(
+export async function takeRecords(
   stream: AsyncIterable<Buffer>,
-  delimiter: number,
-  maxBytes: number,
-): AsyncGenerator<StreamRecord> {
+  { delimiter, maxBytes }: { delimiter: number; maxBytes: number },
+  take: (record: StreamRecord) => boolean,
+): Promise<void> {
   let record = new GrowingRecord(maxBytes);
   for await (const chunk of stream) {
     let at = 0;
     for (let end = chunk.indexOf(delimiter); end !== -1; end = chunk.indexOf(delimiter, at)) {
       record.add(chunk.subarray(at, end));
-      yield record.take();
+      if (!take(record.take())) return;
       record = new GrowingRecord(maxBytes);
       at = end + 1;
     }
     record.add(chunk.subarray(at));
   }
-  if (record.size > 0) yield record.take();
+  if (record.size > 0) take(record.take());
 }
 
 class GrowingRecord {
@@ -49,7 +49,7 @@ class GrowingRecord {
   }
 
   take(): StreamRecord {
-    if (this.#head === undefined) return { type: "whole", bytes: Buffer.concat(this.#parts) };
+    if (this.#head === undefined) return { type: "whole", bytes: joined(this.#parts) };
     return { type: "overlong", head: this.#head, tail: this.#tail, size: this.size };
   }
 
@@ -63,4 +63,9 @@ class GrowingRecord {
   #keepTail(bytes: Buffer): void {
     this.#tail = Buffer.concat([this.#tail, bytes.subarray(-END_BYTES)]).subarray(-END_BYTES);
   }
+}
+
+/** Most records are in one piece, which is not copied. */
+function joined(parts: readonly Buffer[]): Buffer {
+  return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
 }

@@ -7,7 +7,7 @@ import { headBytes } from "../../core/truncate.ts";
 import { escapeControls } from "../../core/visible.ts";
 import { ToolFailure } from "../outcomes.ts";
 import { ownLimits } from "../own-limits.ts";
-import { type StreamRecord, splitRecords } from "./records.ts";
+import { type StreamRecord, takeRecords } from "./records.ts";
 
 /** Seconds a search may take. */
 export const RG_MS = 30_000;
@@ -67,11 +67,11 @@ export async function runRg(run: RgRun, take: (record: StreamRecord) => boolean)
   // A search that ends before it has read its pattern closes the pipe; its exit says why.
   child.stdin?.on("error", () => undefined).end(run.input);
   try {
-    for await (const record of splitRecords(child.stdout, run.delimiter, run.maxRecordBytes)) {
-      if (take(record)) continue;
-      killer.kill("stopped");
-      break;
-    }
+    await takeRecords(child.stdout, { delimiter: run.delimiter, maxBytes: run.maxRecordBytes }, (record) => {
+      const more = take(record);
+      if (!more) killer.kill("stopped");
+      return more;
+    });
     const exitCode = await exited;
     return killer.reason ? { type: killer.reason } : { type: "done", exitCode, errors: await errors };
   } finally {
