@@ -1,5 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { appendFile, chmod, chown, mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -7,6 +6,7 @@ import type { JsonObject } from "../../src/core/json.ts";
 import type { ToolResult } from "../../src/core/tool-result.ts";
 import { isWellFormed } from "../../src/core/truncate.ts";
 import { connect, type Opened, openSandbox, Place } from "../support/engine.ts";
+import { deepPath, PICTURE_BYTES, plantOddFiles, pngOf } from "../support/odd-files.ts";
 import { call, words } from "../support/sandbox-contract.ts";
 import { baseRef, buildTestImage, removeTestImage } from "../support/test-image.ts";
 
@@ -37,7 +37,7 @@ describe.each<[string, () => Promise<string | undefined>]>([
   beforeAll(async () => {
     place = await Place.create();
     const image = await imageOf();
-    await plant(place.root);
+    await plantOddFiles(place.root);
     server = createServer().listen(join(place.root, "special/socket"));
     await new Promise((resolve) => server.on("listening", resolve));
     opened = await openSandbox(place.root, image === undefined ? {} : { image });
@@ -176,6 +176,17 @@ describe.each<[string, () => Promise<string | undefined>]>([
     expect(await said("read", { path: "far", offset: 4002 })).toEqual(["ok", "last\n"]);
   });
 
+  it("a picture of 19 MiB arrives whole, a cut one is named", async () => {
+    const { content, details } = await run("read", { path: "pictures/large.png" });
+    const picture = content.find(({ type }) => type === "image");
+    expect(details.bytes).toBe(PICTURE_BYTES);
+    expect(picture).toMatchObject({ mime: "image/png", data: pngOf(PICTURE_BYTES).toString("base64") });
+    expect(await said("read", { path: "pictures/cut.png" })).toEqual([
+      "ok",
+      "`pictures/cut.png`: image/png, 4.0 KiB; not shown as a picture: it is cut off",
+    ]);
+  });
+
   it("a file and a tree that go away while they are read are answers", async () => {
     const folder = join(place.root, "going");
     await mkdir(folder);
@@ -220,54 +231,3 @@ describe("a tree of 100,000 files", () => {
     await run("bash", { command: "rm -rf many" });
   });
 });
-
-/** Relative, so long that with the workspace in front it is just possible. */
-function deepPath(root: string): string {
-  const room = 4000 - Buffer.byteLength(root) - "/long/".length;
-  const parts = Array.from({ length: Math.floor(room / 200) }, () => "d".repeat(199));
-  return `long/${parts.join("/")}`;
-}
-
-/** Made from outside: an image need not have a program for it. */
-async function plant(root: string): Promise<void> {
-  const put = async (name: string, content: string | Buffer): Promise<void> => {
-    await mkdir(join(root, name, ".."), { recursive: true });
-    await writeFile(join(root, name), content);
-  };
-  await put("special/plain", "needle\n");
-  await put("special/closed", "needle\n");
-  await put("special/closed-folder/f", "needle\n");
-  execFileSync("mkfifo", [join(root, "special/fifo")]);
-  for (const [name, target] of [
-    ["link", "fifo"],
-    ["broken", "nowhere"],
-    ["loop", "loop"],
-    ["folder", "."],
-  ] as const) {
-    await symlink(target, join(root, "special", name));
-  }
-  await put("dash/x.sh", "#!/bin/sh\ntouch PWNED\n\n");
-  await put("dash/-v", "a->b\n");
-  await chmod(join(root, "dash/x.sh"), 0o755);
-  await put("rules/.gitignore", "dist/\n");
-  await put("rules/dist/app.js", "needle\n");
-  await put("rules/venv/.gitignore", "*\n");
-  await put("rules/venv/b.py", "");
-  await put("rules/src/a.py", "");
-  await put("rules/.env.example", "");
-  await put("lines/three.min.js", `${"x".repeat(700_000)}stats${"y".repeat(700_000)}\n`);
-  await put("lines/a.so", Buffer.from("\x7fELF\0\0stats\nstats\n", "latin1"));
-  await put("lines/huge", Buffer.concat([Buffer.alloc(157_000_000, "x"), Buffer.from("stats\n")]));
-  for (const name of ["a\nb", " lead", "--", "-rf", "x;y", "\u001b[31mred"]) await put(`names/${name}`, "needle\n");
-  await writeFile(Buffer.concat([Buffer.from(`${root}/names/`), Buffer.from("caf\xe9", "latin1")]), "needle\n");
-  await put(`${deepPath(root)}/f`, "needle\n");
-  await put("sparse", "line\n".repeat(4000));
-  await truncate(join(root, "sparse"), 20 * 1024 ** 3);
-  await put("far", "line\n".repeat(4000));
-  await truncate(join(root, "far"), 2 * 1024 ** 3);
-  await appendFile(join(root, "far"), "\nlast\n");
-  await chmod(join(root, "special/closed"), 0);
-  await chmod(join(root, "special/closed-folder"), 0);
-  // The sandbox works as whoever owns the workspace; root would be kept from nothing.
-  if (process.getuid?.() === 0) await chown(root, 12_345, 12_345);
-}
