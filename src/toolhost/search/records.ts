@@ -19,10 +19,16 @@ export async function takeRecords(
   for await (const chunk of stream) {
     let at = 0;
     for (let end = chunk.indexOf(delimiter); end !== -1; end = chunk.indexOf(delimiter, at)) {
-      record.add(chunk.subarray(at, end));
+      const bytes = chunk.subarray(at, end);
+      at = end + 1;
+      // Nearly every record lies in one chunk, and is handed on as it is.
+      if (record.size === 0 && bytes.length <= maxBytes) {
+        if (!take({ type: "whole", bytes })) return;
+        continue;
+      }
+      record.add(bytes);
       if (!take(record.take())) return;
       record = new GrowingRecord(maxBytes);
-      at = end + 1;
     }
     record.add(chunk.subarray(at));
   }
@@ -49,7 +55,7 @@ class GrowingRecord {
   }
 
   take(): StreamRecord {
-    if (this.#head === undefined) return { type: "whole", bytes: joined(this.#parts) };
+    if (this.#head === undefined) return { type: "whole", bytes: Buffer.concat(this.#parts) };
     return { type: "overlong", head: this.#head, tail: this.#tail, size: this.size };
   }
 
@@ -63,9 +69,4 @@ class GrowingRecord {
   #keepTail(bytes: Buffer): void {
     this.#tail = Buffer.concat([this.#tail, bytes.subarray(-END_BYTES)]).subarray(-END_BYTES);
   }
-}
-
-/** Most records are in one piece, which is not copied. */
-function joined(parts: readonly Buffer[]): Buffer {
-  return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
 }
