@@ -9,13 +9,14 @@ import { guarding } from "./guarding.mjs";
 import { createPlace } from "./place.mjs";
 import { policies } from "./policies.mjs";
 import { runs } from "./runs.mjs";
+import { tools } from "./tools.mjs";
 import { verdicts } from "./verdicts.mjs";
 import { version } from "./version.mjs";
 
 /** Those that watch memory first: what other parts have used would hide growth. */
 const PARTS = {
   ...{ flood, egress, version, firstRequest, verdicts, runs, calls, policies, guarding, ending },
-  files,
+  ...{ files, tools },
 };
 
 /** Every row of the table, one after the other on an otherwise quiet machine. */

@@ -22,29 +22,33 @@ export type CallDeps = {
 /** What became of a call, and how long it ran, its approval not counted. */
 export type Performed = { result: ToolResult; durationMs: number };
 
+/** A call that may run, with the arguments it runs with. */
+export type Prepared = { call: ToolCallPart; name: ToolName; args: JsonObject };
+
 /**
- * Takes one committed call from its raw text to its one result. Never rejects for what the call did: unknown tool, bad
- * arguments, denial, cancel and a lost container are results too. Rejects only when the log cannot be written.
+ * Takes one committed call from its raw text to the point where it may run, or to the result that says why it may not:
+ * unknown tool, bad arguments, denial. Rejects only when the log cannot be written.
  */
-export async function performCall(call: ToolCallPart, deps: CallDeps, signal: AbortSignal): Promise<Performed> {
+export async function prepareCall(
+  call: ToolCallPart,
+  deps: CallDeps,
+  signal: AbortSignal,
+): Promise<Prepared | Performed> {
   if (!isToolName(call.name)) return unperformed(syntheticResult("unknown_tool", unknownTool(call.name)));
   const parsed = parseArguments(call.name, call.arguments);
   if (!parsed.ok) return unperformed(syntheticResult("bad_arguments", parsed.problem));
   const args = (contractOf(call.name).within?.(parsed.args, deps.callSeconds) ?? parsed.args) as JsonObject;
-  const verdict = await judge({ call, name: call.name, args }, deps, signal);
-  if (verdict.type === "deny") {
-    if (verdict.steering !== undefined) deps.steer(verdict.steering);
-    return unperformed(syntheticResult(verdict.reason, verdict.text, verdict.denial));
-  }
-  return execute({ call, name: call.name, args }, deps, signal);
+  const prepared = { call, name: call.name, args };
+  const verdict = await judge(prepared, deps, signal);
+  if (verdict.type === "allow") return prepared;
+  if (verdict.steering !== undefined) deps.steer(verdict.steering);
+  return unperformed(syntheticResult(verdict.reason, verdict.text, verdict.denial));
 }
 
 /** The result of a call that has not run. */
 export function unperformed(result: ToolResult): Performed {
   return { result, durationMs: 0 };
 }
-
-type Prepared = { call: ToolCallPart; name: ToolName; args: JsonObject };
 
 async function judge({ call, name, args }: Prepared, deps: CallDeps, signal: AbortSignal): Promise<Verdict> {
   const effects = contractOf(name).effects(args);
@@ -64,7 +68,12 @@ async function judge({ call, name, args }: Prepared, deps: CallDeps, signal: Abo
   return verdict;
 }
 
-async function execute({ call, name, args }: Prepared, deps: CallDeps, signal: AbortSignal): Promise<Performed> {
+/** Runs a prepared call. A cancel and a lost container are results too; rejects only when the log cannot be written. */
+export async function executeCall(
+  { call, name, args }: Prepared,
+  deps: CallDeps,
+  signal: AbortSignal,
+): Promise<Performed> {
   const contract = contractOf(name);
   await deps.journal.append({ type: "call_started", call_id: call.id, replay: contract.replay });
   const startedAt = performance.now();

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { type GloveboxError, toGloveboxError } from "../core/errors.ts";
 import type { Outcome } from "../core/events.ts";
 import { type AssistantMessage, type AssistantPart, toolCallsOf } from "../core/messages.ts";
@@ -28,6 +29,8 @@ export async function takeTurns(deps: AgentDeps, signal: AbortSignal): Promise<R
   const steering: string[] = [];
   const callDeps = { ...deps, steer: (text: string): unknown => steering.push(text) };
   const both = AbortSignal.any([signal, deps.clock.signal]);
+  // Each of the calls that run together listens, and once more when the tool host is lost: no leak to be warned of.
+  setMaxListeners(0, both);
   try {
     for (let turn = 1; turn <= deps.limits.turns; turn++) {
       const response = await request(turn, deps, both);

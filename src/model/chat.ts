@@ -21,7 +21,7 @@ export type ChatOptions = ChatServer & {
   mask: (text: string) => string;
   /** The longest silence, before the answer and within it; 300 s when omitted (Node's own limit as well). */
   idleMs?: number;
-  /** Whether the model accepts images; true when omitted. */
+  /** Whether the model accepts images; when omitted true, until it refuses some. */
   sees?: boolean;
   /** `max_completion_tokens` of OpenAI's own API, which refuses the older `max_tokens` all others know. */
   outputLimitField?: "max_tokens" | "max_completion_tokens";
@@ -37,6 +37,7 @@ export function createChatClient(options: ChatOptions): ModelClient {
     openai: openaiClient(options, idleMs + 1_000),
     endpoint: { provider, model, url: options.baseUrl.replace(/\/+$/, ""), mask },
     answered: false,
+    sees: options.sees ?? true,
     extras: new Map(),
     idleMs,
   };
@@ -44,8 +45,7 @@ export function createChatClient(options: ChatOptions): ModelClient {
     provider,
     id: model,
     api: "chat",
-    respond: (request, respondOptions) =>
-      attempt(connection, bodyOf(request, options, connection.extras), request, respondOptions),
+    respond: (request, respondOptions) => respond(connection, options, request, respondOptions),
   };
 }
 
@@ -53,11 +53,45 @@ type Connection = {
   openai: OpenAI;
   endpoint: Endpoint;
   answered: boolean;
+  /** False as soon as the provider has refused a request for its images. */
+  sees: boolean;
   idleMs: number;
   /** Gemini refuses a call of its own that comes back without its signature; kept for as long as the process lives. */
   extras: Map<string, ExtraContent>;
 };
 type Body = OpenAI.ChatCompletionCreateParamsStreaming;
+
+/**
+ * A request that is refused while it holds images is sent once more without them: a model that sees none, or a provider
+ * that takes no such picture, would refuse each later request of the session as well.
+ */
+async function respond(
+  connection: Connection,
+  options: ChatOptions,
+  request: ModelRequest,
+  respondOptions: RespondOptions,
+): Promise<AssistantMessage> {
+  try {
+    return await attempt(connection, bodyOf(request, options, connection), request, respondOptions);
+  } catch (thrown) {
+    if (!connection.sees || !hasImages(request) || !mayBeForImages(thrown)) throw thrown;
+    const blind = { ...connection, sees: false };
+    const message = await attempt(blind, bodyOf(request, options, blind), request, respondOptions).catch(() => {
+      throw thrown;
+    });
+    connection.sees = false;
+    return message;
+  }
+}
+
+function hasImages({ messages }: ModelRequest): boolean {
+  return messages.some(({ role, content }) => role === "tool" && content.some(({ type }) => type === "image"));
+}
+
+function mayBeForImages(thrown: unknown): boolean {
+  if (!(thrown instanceof ModelFailure) || thrown.overflow || thrown.retry.type !== "never") return false;
+  return thrown.code === "MODEL_REJECTED" || (thrown.code === "MODEL_NOT_FOUND" && /\bimage/i.test(thrown.message));
+}
 
 async function attempt(
   connection: Connection,
@@ -103,11 +137,11 @@ function causeOf(thrown: unknown): unknown {
   return thrown instanceof APIConnectionError ? thrown.cause : thrown;
 }
 
-function bodyOf(request: ModelRequest, options: ChatOptions, extras: Connection["extras"]): Body {
+function bodyOf(request: ModelRequest, options: ChatOptions, { sees, extras }: Connection): Body {
   const tools = request.tools.map((offer) => ({ type: "function" as const, function: { ...offer } }));
   return {
     model: options.model,
-    messages: chatMessages(request.system, request.messages, { sees: options.sees ?? true, extras }),
+    messages: chatMessages(request.system, request.messages, { sees, extras }),
     ...(tools.length > 0 && { tools }),
     ...(request.maxOutput !== undefined && { [options.outputLimitField ?? "max_tokens"]: request.maxOutput }),
     stream: true,

@@ -1,7 +1,9 @@
 import { relative, resolve } from "node:path";
-import { systemCode } from "../core/errors.ts";
+import { messageOf, systemCode } from "../core/errors.ts";
 import { isWithin } from "../core/path-rules.ts";
 import type { ToolDetails } from "../core/tool-result.ts";
+import { clip } from "../core/truncate.ts";
+import { visibleLine } from "../core/visible.ts";
 import type { Hello, Outcome } from "../protocol/messages.ts";
 import { ownLimits } from "./own-limits.ts";
 
@@ -39,11 +41,16 @@ export function failureOutcome(thrown: unknown, path: string | undefined, hello:
   if (thrown instanceof ToolFailure) return outcome("failed", thrown.message, thrown.details);
   if (thrown instanceof Refusal) return { ...outcome("denied", thrown.message), denial: thrown.denial };
   const code = systemCode(thrown);
-  const shown = path ?? "the path";
+  const shown = path === undefined ? "the path" : shownLine(path);
   if (code === "EROFS" || code === "EBUSY") return readonlyOutcome(shown, path, hello);
   const words = code === undefined ? undefined : SYSTEM_WORDS[code];
   if (words !== undefined) return outcome("failed", `${shown}: ${words}`);
-  return outcome("failed", `${shown}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+  return outcome("failed", `${shown}: ${shownLine(messageOf(thrown))}`);
+}
+
+/** A name may hold what a terminal acts on, and four thousand bytes of it. */
+function shownLine(text: string): string {
+  return visibleLine(clip(text, 400));
 }
 
 function readonlyOutcome(shown: string, path: string | undefined, hello: Hello): Outcome {
@@ -64,7 +71,7 @@ function readonlyOutcome(shown: string, path: string | undefined, hello: Hello):
 export function hiddenOutcome(path: string, hello: Hello): Outcome | undefined {
   const inside = inWorkspace(path, hello);
   const match = inside === undefined ? undefined : hello.hidden.find((entry) => isWithin(inside, entry.path));
-  return match && contained(`${path}: hidden`, match.rule);
+  return match && contained(`${shownLine(path)}: hidden`, match.rule);
 }
 
 function contained(words: string, rule: string, enable = OPENED_BY): Outcome {
@@ -99,5 +106,7 @@ const SYSTEM_WORDS: Record<string, string> = {
   EAGAIN: "the limit on processes is reached",
   ENOMEM: "the memory is used up",
   EXDEV: "cannot be moved across mounts",
+  EIO: "cannot be read or written here (input/output error)",
+  EINVAL: "cannot be read or written here (invalid argument)",
   ENXIO: "is a socket or a device without a reader, not a regular file",
 };

@@ -2,7 +2,6 @@ import { writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { performCall } from "../../src/agent/call.ts";
 import { Journal } from "../../src/agent/journal.ts";
 import { RunClock } from "../../src/agent/limits.ts";
 import { Secrets } from "../../src/core/secrets.ts";
@@ -17,6 +16,7 @@ import { carryOut } from "../../src/session/attacks/run.ts";
 import { surroundingsOf } from "../../src/session/surroundings.ts";
 import { connect, Place, startCli } from "../support/engine.ts";
 import { eventOf } from "../support/events.ts";
+import { performCall } from "../support/perform-call.ts";
 
 const MODES = [[], ["--approve", "ask"], ["--approve", "auto"], ["--approve", "deny"]];
 

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { performCall } from "../../src/agent/call.ts";
 import { Journal } from "../../src/agent/journal.ts";
 import { RunClock } from "../../src/agent/limits.ts";
 import type { ToolResult } from "../../src/core/tool-result.ts";
 import { ABSENT_APPROVER } from "../../src/gate/approver.ts";
 import { ToolGate } from "../../src/gate/tool-gate.ts";
 import { BUILT_IN_POLICY } from "../../src/policy/policy.ts";
+import { performCall } from "../support/perform-call.ts";
 
 const OK: ToolResult = { status: "ok", content: [], details: {} };
 

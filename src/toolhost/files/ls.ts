@@ -1,5 +1,6 @@
 import type { Stats } from "node:fs";
 import { lstat, opendir, readlink, stat } from "node:fs/promises";
+import { systemCode } from "../../core/errors.ts";
 import { byteLength } from "../../core/truncate.ts";
 import { OUTPUT_LIMITS } from "../../tools/contract.ts";
 import type { CallContext, Handler } from "../context.ts";
@@ -15,7 +16,7 @@ const AT_ONCE = 32;
 export const handleLs: Handler<"ls"> = async (args, context) => {
   const path = resolvePath(args.path ?? ".", context.host.hello);
   const limit = args.limit ?? DEFAULT_LIMIT;
-  if (!(await stat(path)).isDirectory()) {
+  if (!(await isDirectory(path))) {
     const { line } = await describe(Buffer.from(path), Buffer.from(args.path ?? "."));
     return outcome("ok", line, { lines: 1 });
   }
@@ -24,6 +25,17 @@ export const handleLs: Handler<"ls"> = async (args, context) => {
   if (total === 0) return outcome("ok", "[The directory is empty]", { lines: 0 });
   return report(await describeAll(path, names), total);
 };
+
+/** A link that leads nowhere is an entry like any other; throws for what is not there at all. */
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    const link = await lstat(path).catch(() => undefined);
+    if (link?.isSymbolicLink()) return false;
+    throw error;
+  }
+}
 
 /** The first names in the order of their bytes, and how many there are; memory is bounded by the limit. */
 async function firstNames(
@@ -48,7 +60,7 @@ async function firstNames(
   return { names, total };
 }
 
-type Entry = { line: string; escaped: boolean };
+type Entry = { line: string; escaped: boolean; unknown?: true };
 
 async function describeAll(path: string, names: readonly Buffer[]): Promise<Entry[]> {
   const folder = Buffer.from(path.endsWith("/") ? path : `${path}/`);
@@ -64,8 +76,9 @@ async function describeAll(path: string, names: readonly Buffer[]): Promise<Entr
 async function describe(path: Buffer, name: Buffer): Promise<Entry> {
   const text = shownName(name);
   const escaped = !Buffer.from(text).equals(name);
-  const stats = await lstat(path).catch(() => undefined);
-  if (stats === undefined) return { line: `gone\t-\t${text}`, escaped };
+  const stats = await lstat(path).catch(systemCode);
+  if (stats === "ENOENT") return { line: `gone\t-\t${text}`, escaped };
+  if (typeof stats !== "object") return { line: `?\t-\t${text}`, escaped, unknown: true };
   if (stats.isSymbolicLink()) return { line: `link\t-\t${text} -> ${await linkTarget(path)}`, escaped };
   return { line: `${kindOf(stats)}\t${sizeOf(stats)}\t${text}${stats.isDirectory() ? "/" : ""}`, escaped };
 }
@@ -86,16 +99,20 @@ function report(entries: readonly Entry[], total: number) {
   const lines: string[] = [];
   let bytes = 0;
   let escaped = false;
+  let unknown = false;
   for (const entry of entries) {
     bytes += byteLength(entry.line) + 1;
     if (bytes > OUTPUT_LIMITS.maxBytes) break;
     lines.push(entry.line);
     escaped ||= entry.escaped;
+    unknown ||= entry.unknown === true;
   }
   const cut = lines.length < total;
+  const more = lines.length < entries.length ? "use find with a pattern" : "raise limit, or use find with a pattern";
   const notices = [
     ...(escaped ? [ESCAPED_NAMES] : []),
-    ...(cut ? [`First ${lines.length} of ${total} entries; raise limit, or use find with a pattern`] : []),
+    ...(unknown ? ["Of entries marked ? kind and size cannot be read here"] : []),
+    ...(cut ? [`First ${lines.length} of ${total} entries; ${more}`] : []),
   ];
   return shownOutcome("ok", withNotices(lines.join("\n"), notices), { lines: lines.length }, cut);
 }

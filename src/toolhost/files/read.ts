@@ -1,6 +1,9 @@
+import { isUtf8 } from "node:buffer";
 import type { Stats } from "node:fs";
 import { type FileHandle, realpath } from "node:fs/promises";
 import { systemCode } from "../../core/errors.ts";
+import { boundaryBefore } from "../../core/truncate.ts";
+import { visibleLine } from "../../core/visible.ts";
 import type { Outcome } from "../../protocol/messages.ts";
 import type { ToolArgs } from "../../tools/catalogue.ts";
 import { OUTPUT_LIMITS } from "../../tools/contract.ts";
@@ -13,32 +16,44 @@ import { type ShownText, showText } from "./read-text.ts";
 import { ReadWindow } from "./read-window.ts";
 import { openRegular, readUpTo } from "./regular-file.ts";
 import { MAX_EDIT_BYTES, remember } from "./seen.ts";
+import { pictureFault } from "./whole-picture.ts";
 
-const CHUNK_BYTES = 256 * 1024;
+/** Of a large file; the way to a far offset costs a call for each. */
+const CHUNK_BYTES = 1024 * 1024;
 const MAX_IMAGE_BYTES = 20 * 1024 * 1024;
 /** Below the deadline of file tools, so that the model gets words and not a lost call. */
 const READ_MS = 45_000;
 
-type Target = { shown: string; path: string; handle: FileHandle; stats: Stats; head: Buffer };
+type Target = {
+  shown: string;
+  path: string;
+  real: string;
+  handle: FileHandle;
+  stats: Stats;
+  /** The first bytes; the whole file when it has fewer than {@link SNIFF_BYTES}. */
+  head: Buffer;
+};
 
 export const handleRead: Handler<"read"> = async (args, context) => {
   const path = resolvePath(args.path, context.host.hello);
   const { handle, stats } = await openRegular(path, args.path);
   try {
-    const head = await readUpTo(handle, SNIFF_BYTES, stats.size);
-    return await readTarget({ shown: args.path, path, handle, stats, head }, args, context);
+    const [head, real] = await Promise.all([readUpTo(handle, SNIFF_BYTES, stats.size), realpath(path)]);
+    return await readTarget({ shown: args.path, path, real, handle, stats, head }, args, context);
   } catch (error) {
     if (systemCode(error) !== "EAGAIN") throw error;
     throw new ToolFailure(`\`${shownPath(args.path)}\` is not a regular file: it has nothing to read now and no end`);
   } finally {
-    await handle.close();
+    // Nothing was written, so nothing can fail that anybody waits for.
+    handle.close().catch(() => undefined);
   }
 };
 
 async function readTarget(target: Target, args: ToolArgs<"read">, context: CallContext): Promise<Outcome> {
   const mime = imageMime(target.head);
-  if (mime !== undefined) return readImage(target, mime);
   const kind = binaryKind(target.head);
+  // Prose may begin with the six letters of a GIF.
+  if (mime !== undefined && (kind !== undefined || !isText(target.head))) return readImage(target, mime);
   if (kind !== undefined) return describeBinary(target, kind);
   return readLines(target, args, context);
 }
@@ -53,6 +68,11 @@ async function readImage({ shown, handle, head, stats }: Target, mime: ImageMime
       bytes: stats.size,
     });
   }
+  const fault = pictureFault(mime, bytes);
+  if (fault !== undefined) {
+    const words = `${name}, ${shownSize(bytes.length)}; not shown as a picture: ${fault}`;
+    return outcome("ok", words, { bytes: bytes.length });
+  }
   return {
     status: "ok",
     content: [
@@ -61,6 +81,11 @@ async function readImage({ shown, handle, head, stats }: Target, mime: ImageMime
     ],
     details: { bytes: bytes.length },
   };
+}
+
+/** Of a head that ends within a character all but that one. */
+function isText(head: Buffer): boolean {
+  return isUtf8(head.subarray(0, boundaryBefore(head, head.length - 1)));
 }
 
 function describeBinary({ shown, stats }: Target, kind: string): Outcome {
@@ -78,15 +103,16 @@ async function readLines(target: Target, args: ToolArgs<"read">, context: CallCo
   const window = new ReadWindow(offset, limits);
   const atEnd = await fill(window, target, context.signal);
   if (context.signal.aborted) return cancelled("the file was not read");
-  if (atEnd) remember(context.host, await realpath(target.path), window.digest());
+  if (atEnd) remember(context.host, target.real, window.digest());
   const bytes = window.bytes;
   if (atEnd && bytes.length === 0) return nothingThere(target.shown, offset, window.lines);
   const shown = showText(bytes, limits, offset === 1);
+  const from = window.start + shown.rawBytes;
   const end = offset + shown.lines - 1;
   const more = shown.lineCut || !atEnd || end < window.lines;
   const notices = [
     ...contentNotices(shown),
-    ...(more ? [continuation({ target, shown, offset, end, total: atEnd ? window.lines : undefined })] : []),
+    ...(more ? [continuation({ target, shown, offset, end, from, total: atEnd ? window.lines : undefined })] : []),
   ];
   const cutByUs = more && (shown.lineCut || shown.lines < (args.limit ?? Number.POSITIVE_INFINITY));
   const details = { lines: shown.lines, bytes: shown.rawBytes };
@@ -99,6 +125,7 @@ async function fill(window: ReadWindow, { handle, head, stats, shown }: Target, 
   const giveUpAt = Date.now() + READ_MS;
   const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, Math.max(stats.size + 1, SNIFF_BYTES)));
   window.add(head);
+  if (head.length < SNIFF_BYTES) return true;
   while (!signal.aborted) {
     if (window.full && (!readWhole || window.size > MAX_EDIT_BYTES)) return false;
     const { bytesRead } = await handle.read(chunk);
@@ -131,13 +158,26 @@ function contentNotices(shown: ShownText): string[] {
   ];
 }
 
-type Place = { target: Target; shown: ShownText; offset: number; end: number; total: number | undefined };
+/** For a shell, on one line; a name that cannot be shown is left for the model to write. */
+function quoted(path: string): string {
+  return visibleLine(path) === path ? `'${path.replaceAll("'", "'\\''")}'` : "FILE";
+}
 
-function continuation({ target, shown, offset, end, total }: Place): string {
+type Place = {
+  target: Target;
+  shown: ShownText;
+  offset: number;
+  end: number;
+  /** The byte of the file, from 0, that is the first not shown. */
+  from: number;
+  total: number | undefined;
+};
+
+function continuation({ target, shown, offset, end, from, total }: Place): string {
   const of = total === undefined ? `a file of ${shownSize(target.stats.size)}` : `${total}`;
   if (!shown.lineCut) return `Lines ${offset}-${end} of ${of}; continue with offset ${end + 1}`;
-  const quoted = `'${shownPath(target.shown).replaceAll("'", "'\\''")}'`;
-  const command = `sed -n '${offset}{p;q}' ${quoted} | tail -c +${shown.rawBytes + 1} | head -c ${OUTPUT_LIMITS.maxBytes}`;
+  // By bytes, because tail goes there at once, and by the whole path, because the shell may be elsewhere.
+  const command = `tail -c +${from + 1} ${quoted(target.path)} | head -n 1 | head -c ${OUTPUT_LIMITS.maxBytes}`;
   const next = total !== undefined && offset >= total ? "" : `; the next line is offset ${offset + 1}`;
   return `Line ${offset} of ${of}, its first ${shownSize(shown.rawBytes)}; the rest: bash ${command}${next}`;
 }

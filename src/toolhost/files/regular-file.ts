@@ -51,10 +51,13 @@ export async function readUpTo(handle: FileHandle, maxBytes: number, sizeHint: n
   let left = maxBytes;
   let step = Math.min(sizeHint + 1, CHUNK_BYTES);
   while (left > 0) {
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(Math.min(left, Math.max(step, 4096))));
+    const asked = Math.min(left, Math.max(step, 4096));
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(asked));
     if (bytesRead === 0) break;
     chunks.push(buffer.subarray(0, bytesRead));
     left -= bytesRead;
+    // All that the file was said to have, and no more when more was asked for: its end, without asking again.
+    if (bytesRead < asked && maxBytes - left === sizeHint) break;
     step = CHUNK_BYTES;
   }
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);

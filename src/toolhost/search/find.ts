@@ -21,8 +21,8 @@ export const handleFind: Handler<"find"> = async (args, context) => {
     throw new ToolFailure(`\`${shownPath(args.path ?? "")}\` is a file; \`path\` is the directory to search`);
   }
   const search = { place, context, matches: globMatcher(relativePattern(args.pattern, args.path, context)) };
-  const listing = new Listing(place, args.limit ?? DEFAULT_LIMIT);
-  const end = await listFiles(search, (name, folder) => listing.add(name, folder));
+  const listing = new Listing(search, args.limit ?? DEFAULT_LIMIT);
+  const end = await listFiles(search, (name, text) => listing.add(name, text));
   if (end.type === "cancelled") return cancelled("the search was stopped");
   if (listing.total === 0 && end.type === "done") return nothingFound(args, search, listing.folder, end.errors);
   return report(listing, end);
@@ -36,15 +36,13 @@ function relativePattern(pattern: string, path: string | undefined, { host }: Ca
 
 type FileList = { place: SearchPlace; context: CallContext; matches: PathMatcher };
 
-/** Gives every file that matches to `take`; `folder` names a directory that matches when no file did. */
-function listFiles(
-  { place, context, matches }: FileList,
-  take: (name: Buffer, folder: string | undefined) => void,
-): Promise<RgEnd> {
+/** Gives every file to `take`, by its name's bytes and by its text. */
+function listFiles({ place, context }: FileList, take: (name: Buffer, text: string) => void): Promise<RgEnd> {
   const run = {
     program: context.host.hello.programs.rg,
     args: ["--files", "-0"],
     cwd: place.cwd,
+    isRoot: place.isRoot,
     delimiter: 0,
     maxRecordBytes: MAX_NAME_BYTES,
     timeoutMs: RG_MS,
@@ -53,9 +51,7 @@ function listFiles(
   return runRg(run, (record) => {
     if (record.type === "overlong") return true;
     const name = withoutDot(record.bytes);
-    const text = name.toString("utf8");
-    const folder = matches(text) ? undefined : parentsOf(text).find(matches);
-    if (folder !== undefined || matches(text)) take(name, folder);
+    take(name, name.toString("utf8"));
     return true;
   });
 }
@@ -68,24 +64,36 @@ function parentsOf(path: string): string[] {
 /** The files found, as many as are shown; the others are counted. */
 class Listing {
   total = 0;
+  /** A directory that matches, looked for as long as no file does. */
   folder: string | undefined;
   readonly lines: string[] = [];
   escaped = false;
+  readonly #matches: PathMatcher;
   readonly #prefix: Buffer;
   readonly #limit: number;
   #bytes = 0;
   #full = false;
+  #lookedAt = "";
 
-  constructor({ prefix }: SearchPlace, limit: number) {
-    this.#prefix = Buffer.from(prefix);
+  constructor({ place, matches }: FileList, limit: number) {
+    this.#matches = matches;
+    this.#prefix = Buffer.from(place.prefix);
     this.#limit = limit;
   }
 
-  add(name: Buffer, folder: string | undefined): void {
-    this.folder ??= folder;
-    if (folder !== undefined) return;
+  add(name: Buffer, text: string): void {
+    if (!this.#matches(text)) return this.#lookAtFolder(text);
     this.total++;
     if (!this.#full) this.#show(Buffer.concat([this.#prefix, name]));
+  }
+
+  // The files of a directory come one after the other, so each is looked at once or so.
+  #lookAtFolder(text: string): void {
+    if (this.total > 0 || this.folder !== undefined) return;
+    const folder = text.slice(0, Math.max(0, text.lastIndexOf("/")));
+    if (folder === this.#lookedAt) return;
+    this.#lookedAt = folder;
+    this.folder = parentsOf(text).find(this.#matches);
   }
 
   #show(name: Buffer): void {

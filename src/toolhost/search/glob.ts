@@ -12,16 +12,38 @@ export type PathMatcher = (path: string) => boolean;
 export function globMatcher(pattern: string): PathMatcher {
   const plain = pattern.replace(/^(\.?\/)+/, "");
   const anchored = plain.includes("/") || plain !== pattern;
-  const alternatives = expandBraces(plain.endsWith("/") ? `${plain}**` : plain).map((one) => one.split("/"));
-  return (path) => {
-    if (path === plain) return true;
-    const segments = path.split("/");
-    const name = segments.slice(-1);
-    return alternatives.some((one) => matchSegments(one, anchored || one.length > 1 ? segments : name));
-  };
+  const alternatives = expandBraces(plain.endsWith("/") ? `${plain}**` : plain).map((one) => matcherOf(one, anchored));
+  return (path) => path === plain || alternatives.some((matches) => matches(path));
 }
 
-function matchSegments(pattern: readonly string[], path: readonly string[]): boolean {
+function matcherOf(pattern: string, anchored: boolean): PathMatcher {
+  const segments = pattern.split("/").map((text) => (text === "**" ? "**" : nameMatcher(text)));
+  const [only] = segments;
+  if (anchored || segments.length > 1 || only === undefined || only === "**") {
+    return (path) => matchSegments(segments, path.split("/"));
+  }
+  return (path) => only(path.slice(path.lastIndexOf("/") + 1));
+}
+
+type Segment = "**" | ((name: string) => boolean);
+
+function matchSegments(pattern: readonly Segment[], path: readonly string[]): boolean {
+  // What stands before the first `**` has one place only, and fails most paths at once.
+  const free = pattern.indexOf("**");
+  const fixed = free === -1 ? pattern.length : free;
+  if (free === -1 ? path.length !== fixed : path.length < fixed) return false;
+  for (let at = 0; at < fixed; at++) if (!matchesAt(pattern[at], path[at])) return false;
+  return free === -1 || matchFree(pattern.slice(free), path.slice(fixed));
+}
+
+function matchesAt(segment: Segment | undefined, name: string | undefined): boolean {
+  return typeof segment === "function" && segment(name ?? "");
+}
+
+function matchFree(pattern: readonly Segment[], path: readonly string[]): boolean {
+  const last = pattern.at(-1);
+  if (pattern.length === 1) return path.length > 0;
+  if (pattern.length === 2 && typeof last === "function") return matchesAt(last, path.at(-1)) && path.length > 0;
   // Row by row of the table "does this much of the pattern match this much of the path".
   let row = [true, ...path.map(() => false)];
   for (const [at, segment] of pattern.entries()) {
@@ -30,7 +52,7 @@ function matchSegments(pattern: readonly string[], path: readonly string[]): boo
     if (segment === "**" && at < pattern.length - 1) next[0] = row[0] ?? false;
     for (let index = 1; index <= path.length; index++) {
       const before = row[index - 1] ?? false;
-      if (segment !== "**") next[index] = before && matchName(segment, path[index - 1] ?? "");
+      if (segment !== "**") next[index] = before && segment(path[index - 1] ?? "");
       else next[index] = before || (next[index - 1] ?? false) || (at < pattern.length - 1 && (row[index] ?? false));
     }
     row = next;
@@ -38,9 +60,17 @@ function matchSegments(pattern: readonly string[], path: readonly string[]): boo
   return row[path.length] ?? false;
 }
 
-/** Wildcards in one name: on a mismatch the last `*` takes one more character. */
-function matchName(pattern: string, name: string): boolean {
+/** A name without wildcards, or with one `*` alone in front of it, is by far the most frequent. */
+function nameMatcher(pattern: string): (name: string) => boolean {
+  if (!/[*?[\\]/.test(pattern)) return (name) => name === pattern;
+  const rest = pattern.slice(1);
+  if (pattern.startsWith("*") && !/[*?[\\]/.test(rest)) return (name) => name.endsWith(rest);
   const tokens = tokensOf(pattern);
+  return (name) => matchName(tokens, name);
+}
+
+/** Wildcards in one name: on a mismatch the last `*` takes one more character. */
+function matchName(tokens: readonly Token[], name: string): boolean {
   const characters = [...name];
   let token = 0;
   let at = 0;
@@ -64,15 +94,9 @@ function matchName(pattern: string, name: string): boolean {
 }
 
 type Token = "*" | ((character: string) => boolean);
-const tokenCache = new Map<string, Token[]>();
 
 function tokensOf(pattern: string): Token[] {
-  const cached = tokenCache.get(pattern);
-  if (cached !== undefined) return cached;
-  const tokens = [...pattern.matchAll(/\\(?<escaped>.)|(?<class>\[[!^]?\]?[^\]]*\])|(?<one>.)/gsu)].map(tokenOf);
-  if (tokenCache.size > 1000) tokenCache.clear();
-  tokenCache.set(pattern, tokens);
-  return tokens;
+  return [...pattern.matchAll(/\\(?<escaped>.)|(?<class>\[[!^]?\]?[^\]]*\])|(?<one>.)/gsu)].map(tokenOf);
 }
 
 function tokenOf({ groups }: RegExpMatchArray): Token {

@@ -42,7 +42,9 @@ export function grepEvent(record: StreamRecord): GrepEvent | undefined {
 
 // Only the two ends of the message are there. A quote inside a JSON string is escaped, so these cannot be imitated.
 function overlongEvent(head: Buffer, tail: Buffer, bytes: number): GrepEvent | undefined {
-  const begin = /^\{"type":"(match|context)","data":\{"path":(\{.*?\}),"lines":/.exec(head.toString("utf8"));
+  const whole = firstMatchOf(head);
+  if (whole !== undefined) return whole;
+  const begin = /^\{"type":"(match|context)","data":\{"path":(\{.*?\}),"lines":/.exec(head.toString("utf8", 0, 65_536));
   if (begin?.[2] === undefined) return undefined;
   const number = /"line_number":(\d+),"absolute_offset"/.exec(tail.toString("utf8"))?.[1];
   const line = number === undefined ? undefined : Number(number);
@@ -53,6 +55,15 @@ function overlongEvent(head: Buffer, tail: Buffer, bytes: number): GrepEvent | u
     isMatch: begin[1] === "match",
     bytes,
   };
+}
+
+/** A line of which only the list of its many matches is too long, as if it had the first one alone. */
+function firstMatchOf(head: Buffer): GrepEvent | undefined {
+  const list = head.indexOf(',"submatches":[{');
+  const numbers = list === -1 ? -1 : head.indexOf(',"start":', list);
+  const end = numbers === -1 ? -1 : head.indexOf("}", numbers);
+  if (end === -1) return undefined;
+  return grepEvent({ type: "whole", bytes: Buffer.concat([head.subarray(0, end), Buffer.from("}]}}")]) });
 }
 
 function bytesOf(text: RgText | undefined): Buffer {

@@ -24,6 +24,7 @@ export async function hiddenFiles({ place, context, accepts, rg }: HiddenSearch)
     ...rg,
     args: ["-0", "--no-ignore", ...rg.args],
     cwd: place.cwd,
+    isRoot: place.isRoot,
     delimiter: 0,
     maxRecordBytes: 64 * 1024,
     timeoutMs: LOOK_MS,

@@ -1,32 +1,38 @@
-/** One record of a stream; of one above the limit only its beginning and end. */
+/** One record of a stream; of one above the limit only its beginning, up to the limit or so, and its end. */
 export type StreamRecord =
   | { type: "whole"; bytes: Buffer }
   | { type: "overlong"; head: Buffer; tail: Buffer; size: number };
 
-/** Bytes kept from either end of a record that is too long. */
+/** Bytes kept of the end of a record that is too long; of its beginning it is all that was taken. */
 const END_BYTES = 64 * 1024;
 
 /**
- * The records of a byte stream, without the delimiter, in memory bounded by `maxBytes` whatever arrives. The last one
- * needs no delimiter.
+ * Gives `take` the records of a byte stream, without the delimiter, until it returns false; in memory bounded by
+ * `maxBytes` whatever arrives. The last one needs no delimiter. No promise a record: there may be a million.
  */
-export async function* splitRecords(
+export async function takeRecords(
   stream: AsyncIterable<Buffer>,
-  delimiter: number,
-  maxBytes: number,
-): AsyncGenerator<StreamRecord> {
+  { delimiter, maxBytes }: { delimiter: number; maxBytes: number },
+  take: (record: StreamRecord) => boolean,
+): Promise<void> {
   let record = new GrowingRecord(maxBytes);
   for await (const chunk of stream) {
     let at = 0;
     for (let end = chunk.indexOf(delimiter); end !== -1; end = chunk.indexOf(delimiter, at)) {
-      record.add(chunk.subarray(at, end));
-      yield record.take();
-      record = new GrowingRecord(maxBytes);
+      const bytes = chunk.subarray(at, end);
       at = end + 1;
+      // Nearly every record lies in one chunk, and is handed on as it is.
+      if (record.size === 0 && bytes.length <= maxBytes) {
+        if (!take({ type: "whole", bytes })) return;
+        continue;
+      }
+      record.add(bytes);
+      if (!take(record.take())) return;
+      record = new GrowingRecord(maxBytes);
     }
     record.add(chunk.subarray(at));
   }
-  if (record.size > 0) yield record.take();
+  if (record.size > 0) take(record.take());
 }
 
 class GrowingRecord {
@@ -56,7 +62,7 @@ class GrowingRecord {
   #giveUp(): void {
     const bytes = Buffer.concat(this.#parts);
     this.#parts = [];
-    this.#head = Buffer.from(bytes.subarray(0, END_BYTES));
+    this.#head = bytes;
     this.#keepTail(bytes);
   }
 

@@ -1,12 +1,13 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
+import { stat } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
 import { messageOf, systemCode } from "../../core/errors.ts";
 import { headBytes } from "../../core/truncate.ts";
 import { escapeControls } from "../../core/visible.ts";
 import { ToolFailure } from "../outcomes.ts";
 import { ownLimits } from "../own-limits.ts";
-import { type StreamRecord, splitRecords } from "./records.ts";
+import { type StreamRecord, takeRecords } from "./records.ts";
 
 /** Seconds a search may take. */
 export const RG_MS = 30_000;
@@ -24,6 +25,8 @@ export type RgRun = {
   /** Options; what to search is always `./` in `cwd`, or a file there. */
   args: readonly string[];
   cwd: string;
+  /** Whether ignore files of the folders above `cwd` are left out. */
+  isRoot: boolean;
   /** Name in `cwd`; omitted: all of it. */
   target?: string;
   /** Written to rg's stdin; a pattern can be longer than an argument may be. */
@@ -34,9 +37,13 @@ export type RgRun = {
   signal: AbortSignal;
 };
 
-/** Never the workspace's or a person's settings, never what `.git` holds, and the same order every time. */
+/**
+ * Never the workspace's or a person's settings, of ignore files git's alone (`.rgignore` too is left out by ripgrep 14,
+ * not by 13), never what `.git` holds, and the same order every time.
+ */
 const FIXED_ARGS = [
-  ...["--no-config", "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-messages", "--no-follow"],
+  ...["--no-config", "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-dot", "--no-ignore-messages"],
+  "--no-follow",
   ...["--sort", "path", "--color", "never", "-g", "!.git"],
 ];
 
@@ -46,20 +53,25 @@ const FIXED_ARGS = [
  */
 export async function runRg(run: RgRun, take: (record: StreamRecord) => boolean): Promise<RgEnd> {
   // The target is a path that begins with `./` and stands after `--`: no name can be an option.
-  const args = [...FIXED_ARGS, ...run.args, "--", `./${run.target ?? ""}`];
+  const args = [
+    ...FIXED_ARGS,
+    ...(run.isRoot ? ["--no-ignore-parent"] : []),
+    ...run.args,
+    "--",
+    `./${run.target ?? ""}`,
+  ];
   const child = await startRg(run, args);
   const exited = exitOf(child);
   const killer = new Killer(child, run);
   const errors = collect(child.stderr);
   // A search that ends before it has read its pattern closes the pipe; its exit says why.
-  child.stdin.on("error", () => undefined);
-  child.stdin.end(run.input ?? "");
+  child.stdin?.on("error", () => undefined).end(run.input);
   try {
-    for await (const record of splitRecords(child.stdout, run.delimiter, run.maxRecordBytes)) {
-      if (take(record)) continue;
-      killer.kill("stopped");
-      break;
-    }
+    await takeRecords(child.stdout, { delimiter: run.delimiter, maxBytes: run.maxRecordBytes }, (record) => {
+      const more = take(record);
+      if (!more) killer.kill("stopped");
+      return more;
+    });
     const exitCode = await exited;
     return killer.reason ? { type: killer.reason } : { type: "done", exitCode, errors: await errors };
   } finally {
@@ -69,14 +81,17 @@ export async function runRg(run: RgRun, take: (record: StreamRecord) => boolean)
 }
 
 /** A child without a pid was not started, and has not even streams where descriptors were wanting. */
-async function startRg({ program, cwd }: RgRun, args: readonly string[]): Promise<Child> {
+async function startRg({ program, cwd, input }: RgRun, args: readonly string[]): Promise<Child> {
   ownLimits.require();
   try {
-    const child = spawn(program, args, { cwd, env: {}, stdio: ["pipe", "pipe", "pipe"] });
+    const stdin = input === undefined ? "ignore" : "pipe";
+    const child = spawn(program, args, { cwd, env: {}, stdio: [stdin, "pipe", "pipe"] }) as Child;
     if (child.pid !== undefined) return child;
     const [cause] = await once(child, "error");
     throw cause;
   } catch (thrown) {
+    // Most often it is the directory that cannot be entered, or is gone by now: its own error says so.
+    await stat(`${cwd}/.`);
     const words = START_WORDS[systemCode(thrown) ?? ""] ?? messageOf(thrown);
     throw new ToolFailure(`The search program did not start: ${words}`);
   }
@@ -89,7 +104,7 @@ const START_WORDS: Record<string, string> = {
   ENOMEM: "the memory is used up; end background jobs first",
 };
 
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+type Child = ChildProcessByStdio<Writable | null, Readable, Readable>;
 
 /** Ends the search once, for the first reason there is. */
 class Killer {

@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Outcome } from "../../../src/protocol/messages.ts";
 import { handleLs } from "../../../src/toolhost/files/ls.ts";
 import { handleFind } from "../../../src/toolhost/search/find.ts";
 import type { ToolArgs } from "../../../src/tools/catalogue.ts";
-import { text, Workspace } from "./fixture.ts";
+import { text, Workspace, withoutRoot } from "./fixture.ts";
 
 let ws: Workspace;
 beforeEach(() => {
@@ -68,6 +68,11 @@ describe("find", () => {
       expect(text(await find("**/*.py"))).toBe("src/a.py");
     });
 
+    test("of other tools, and of folders above the workspace, hide nothing", async () => {
+      await put({ ".ignore": "*\n", "../.gitignore": "*\n", "a.py": "" });
+      expect(text(await find("*.py"))).toBe("a.py");
+    });
+
     test.each(["dist/app.js", "app.js", "dist/*.js", "**/*.js"])("that hide all of %s are named", async (pattern) => {
       await put({ ".gitignore": "dist/\n", "dist/app.js": "" });
       expect(text(await find(pattern))).toBe(
@@ -82,6 +87,17 @@ describe("find", () => {
     expect(text(Outcome.parse(outcome))).toBe(
       [" lead", "--", "-rf", "\\x1b[31mred", "a\\nb", "caf\\xe9", "x;y", "z", ESCAPES].sort(byShown).join("\n"),
     );
+  });
+
+  test("a directory without permission is named, inside a tree and as the path", async () => {
+    await put({ "closed/a.ts": "", "open/b.ts": "" });
+    chmodSync(ws.path("closed"), 0);
+    const [found, listed] = await withoutRoot(ws, async () => [
+      await find("*.ts"),
+      await find("*", { path: "closed" }),
+    ]);
+    expect(text(found)).toMatch(/^open\/b\.ts\n\[Not all could be listed: .*closed: Permission denied/);
+    expect(text(listed)).toBe("closed: permission denied");
   });
 
   test("links are not followed out", async () => {
@@ -112,6 +128,26 @@ describe("ls", () => {
     expect(text(await ls())).toBe(
       "file\t0\t.hidden\ndir\t-\tDir/\nfile\t5\tb.txt\nlink\t-\tbroken -> nowhere (broken)\nlink\t-\tfolder -> Dir/\nlink\t-\tgood -> b.txt\nfifo\t-\tpipe",
     );
+  });
+
+  test("a link that leads nowhere or to itself is an entry, also when it is the path", async () => {
+    symlinkSync("nowhere", ws.path("broken"));
+    symlinkSync("loop", ws.path("loop"));
+    expect(text(await ls())).toBe("link\t-\tbroken -> nowhere (broken)\nlink\t-\tloop -> loop (broken)");
+    expect(text(await ls({ path: "loop" }))).toBe("link\t-\tloop -> loop (broken)");
+  });
+
+  test("a directory that may be listed and not entered shows its names", async () => {
+    await put({ "d/f": "", "d/g": "" });
+    chmodSync(ws.path("d"), 0o444);
+    const listed = await withoutRoot(ws, () => ls({ path: "d" }));
+    expect(text(listed)).toBe("?\t-\tf\n?\t-\tg\n[Of entries marked ? kind and size cannot be read here]");
+  });
+
+  test("what is above 50 KiB is told with what helps, which no limit does", async () => {
+    for (let at = 0; at < 400; at++) writeFileSync(ws.path(`${at}`.padStart(200, "0")), "");
+    const shown = text(await ls({ limit: 10_000 }));
+    expect(shown.split("\n").at(-1)).toBe("[First 246 of 400 entries; use find with a pattern]");
   });
 
   test("O-FIND-04: names that are not text are one entry each", async () => {

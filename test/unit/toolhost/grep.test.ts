@@ -173,6 +173,13 @@ describe("grep", () => {
       expect(shown).not.toContain("\ufffd");
     });
 
+    test("a line of nothing but matches is 500 characters like any other", async () => {
+      writeFileSync(ws.path("f"), `${"x".repeat(1_500_000)}\n`);
+      expect(text(await grep("x"))).toBe(`f:1:${"x".repeat(500)}… (1499500 more characters)`);
+      writeFileSync(ws.path("f"), `${'},{"start":1}'.repeat(150_000)}\n`);
+      expect(text(await grep('\\},\\{"start"'))).toMatch(/^f:1:\},\{"start":1\}.{487}… \(1949500 more characters\)$/);
+    });
+
     test("a line of 40 MB is told and not shown", async () => {
       writeFileSync(ws.path("f"), `a\n${"x".repeat(40_000_000)}stats\n`);
       expect(text(await grep("stats"))).toBe("f:2:(a line of about 38.1 MiB, too long to show)");

@@ -1,12 +1,12 @@
 import { execFileSync, spawn } from "node:child_process";
-import { symlink, truncate, writeFile } from "node:fs/promises";
+import { appendFile, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isWellFormed } from "../../../src/core/truncate.ts";
 import { Outcome } from "../../../src/protocol/messages.ts";
 import { handleRead } from "../../../src/toolhost/files/read.ts";
 import { programPath } from "../../support/programs.ts";
-import { text, Workspace } from "./fixture.ts";
+import { text, Workspace, withoutRoot } from "./fixture.ts";
 
 let ws: Workspace;
 beforeEach(() => {
@@ -16,6 +16,14 @@ afterEach(() => ws.remove());
 
 const read = (path: string, options: { offset?: number; limit?: number } = {}) =>
   ws.call(handleRead, { path, ...options });
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+  "base64",
+);
+const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
+const WEBP = Buffer.from("UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA", "base64");
+// An APP1 with the end of a thumbnail in it, a frame of 1 × 1, a scan.
+const JPEG = Buffer.from("ffd8ffe10006ffd90000ffc0000b080001000101011100ffda0008010100003f00d2cf20ffd9", "hex");
 const seq = (to: number) => Array.from({ length: to }, (_, at) => `${at + 1}\n`).join("");
 
 test("a small file is shown as it is", async () => {
@@ -59,8 +67,8 @@ describe("O-OUT-03: what is not shown is told", () => {
     const line = `${"0123456789".repeat(12_000)}END`;
     await ws.put("it's.js", `first\n${line}\nlast\n`);
     const outcome = await read("it's.js", { offset: 2 });
-    const notice =
-      "[Line 2 of 3, its first 50.0 KiB; the rest: bash sed -n '2{p;q}' 'it'\\''s.js' | tail -c +51201 | head -c 51200; the next line is offset 3]";
+    const path = `'${ws.root}/it'\\''s.js'`;
+    const notice = `[Line 2 of 3, its first 50.0 KiB; the rest: bash tail -c +51207 ${path} | head -n 1 | head -c 51200; the next line is offset 3]`;
     expect(text(outcome)).toBe(`${line.slice(0, 51_200)}\n${notice}`);
     expect(outcome.truncated).toBe(true);
   });
@@ -74,7 +82,7 @@ describe("O-OUT-03: what is not shown is told", () => {
     await ws.put("f", bytes);
     const outcome = await read("f");
     const command = /bash (.*)\]$/.exec(text(outcome))?.[1] ?? "";
-    const next = execFileSync(programPath("bash"), ["-c", command], { cwd: ws.root });
+    const next = execFileSync(programPath("bash"), ["-c", command], { cwd: "/" });
     const from = outcome.details.bytes ?? 0;
     expect(next.equals(bytes.subarray(from, from + 51_200))).toBe(true);
     expect(text(outcome).length).toBeLessThan(52_000);
@@ -144,6 +152,11 @@ describe("O-READ-01: what is no regular file is refused at once, by name", () =>
     expect([outcome.status, text(outcome)]).toEqual(["failed", words]);
   });
 
+  test.each(["/proc/kmsg", "/proc/self/mem", "/proc/self/task"])("%s is an answer at once", async (path) => {
+    const outcome = await withoutRoot(ws, () => read(path));
+    expect([outcome.status, text(outcome).includes("E")]).toEqual(["failed", false]);
+  });
+
   test("a socket", async () => {
     const server = createServer().listen(ws.path("s"));
     await new Promise((resolve) => server.on("listening", resolve));
@@ -180,6 +193,23 @@ test("20 GB cost what is shown", async () => {
   expect(Date.now() - started).toBeLessThan(15_000);
 });
 
+test("the rest of a line of gigabytes is told by a command that goes there at once", async () => {
+  await ws.put("big", "line\n".repeat(4000));
+  await truncate(ws.path("big"), 2 * 1024 ** 3);
+  const shown = text(await read("big", { offset: 4001 }));
+  const command = /bash (.*)\]$/.exec(shown)?.[1]?.split(";")[0] ?? "";
+  expect(command).toBe(`tail -c +32801 '${ws.root}/big' | head -n 1 | head -c 51200`);
+  const rest = execFileSync(programPath("bash"), ["-c", command.replace("head -n 1 | ", "")]);
+  expect(rest.equals(Buffer.alloc(51_200))).toBe(true);
+});
+
+test("what is behind a hole of gigabytes is reached", async () => {
+  await ws.put("big", "first\n".repeat(2000));
+  await truncate(ws.path("big"), 512 * 1024 ** 2);
+  await appendFile(ws.path("big"), "\nlast\n");
+  expect(text(await read("big", { offset: 2002 }))).toBe("last\n");
+});
+
 test("an offset far into a large file is reached in constant memory", async () => {
   await ws.put("big", `${"x".repeat(99)}\n`.repeat(1_000_000));
   const before = process.memoryUsage().rss;
@@ -189,28 +219,39 @@ test("an offset far into a large file is reached in constant memory", async () =
 });
 
 describe("pictures and other binaries are told by their content", () => {
-  const png = Buffer.from(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
-    "base64",
-  );
-
   test("a picture becomes an image part, whatever its name", async () => {
-    await ws.put("f.txt", png);
+    await ws.put("f.txt", PNG);
     const outcome = await read("f.txt");
     expect(Outcome.parse(outcome)).toEqual({
       status: "ok",
       content: [
         { type: "text", text: "`f.txt`: image/png, 70 bytes" },
-        { type: "image", mime: "image/png", data: png.toString("base64") },
+        { type: "image", mime: "image/png", data: PNG.toString("base64") },
       ],
       details: { bytes: 70 },
     });
   });
 
   test.each<[string, Buffer, string]>([
-    ["jpeg", Buffer.from("ffd8ffe000", "hex"), "<image/jpeg>"],
-    ["gif", Buffer.from("GIF89a\x01\0"), "<image/gif>"],
-    ["webp", Buffer.from("RIFF\0\0\0\0WEBPVP8 "), "<image/webp>"],
+    ["jpeg", JPEG, "<image/jpeg>"],
+    ["gif", GIF, "<image/gif>"],
+    ["webp", WEBP, "<image/webp>"],
+    ["a jpeg with bytes behind its end", Buffer.concat([JPEG, Buffer.from("more")]), "<image/jpeg>"],
+    ["words that begin like a gif", Buffer.from("GIF89a is a format\n"), "GIF89a is a format\n"],
+    [
+      "a gif that is words behind a NUL",
+      Buffer.from("GIF89a\x01\0\x01\0 but no picture"),
+      "its inside is no such picture",
+    ],
+    ["nothing but the magic of a png", PNG.subarray(0, 8), "image/png, 8 bytes; not shown as a picture: it is cut off"],
+    ["a png without a width", Buffer.concat([PNG.subarray(0, 16), Buffer.alloc(4), PNG.subarray(20)]), "no width"],
+    ["a png of other chunks", Buffer.concat([PNG.subarray(0, 8), Buffer.alloc(40)]), "its inside is no such picture"],
+    ["a jpeg without a frame", Buffer.from("ffd8ffda0004000000ffd9", "hex"), "its inside is no such picture"],
+    [
+      "a webp of sound",
+      Buffer.concat([WEBP.subarray(0, 12), Buffer.from("WAVE"), WEBP.subarray(16)]),
+      "no such picture",
+    ],
     ["a png by its name only", Buffer.from("\x89PNX"), "PNX"],
     ["RIFF that is no picture", Buffer.from("RIFF\0\0\0\0WAVE"), "binary data, 12 bytes"],
     ["an ELF file", Buffer.from("\x7fELF\x02\x01"), "ELF program or library, 6 bytes"],
@@ -225,8 +266,23 @@ describe("pictures and other binaries are told by their content", () => {
     expect([outcome.status, text(outcome).includes(shown)]).toEqual(["ok", true]);
   });
 
+  test.each<[string, Buffer]>([
+    ["png", PNG],
+    ["jpeg", JPEG],
+    ["gif", GIF],
+    ["webp", WEBP],
+  ])("a %s cut anywhere is named and never sent, for a request that holds it is refused for ever", async (_, whole) => {
+    for (let end = 12; end < whole.length; end++) {
+      await ws.put("f", whole.subarray(0, end));
+      const outcome = await read("f");
+      expect([end, outcome.content.length, outcome.status]).toEqual([end, 1, "ok"]);
+    }
+    await ws.put("f", whole);
+    expect((await read("f")).content.length).toBe(2);
+  });
+
   test("a picture above 20 MiB is named, not shown", async () => {
-    await ws.put("big.png", png);
+    await ws.put("big.png", PNG);
     await truncate(ws.path("big.png"), 20 * 1024 * 1024 + 1);
     expect(text(await read("big.png"))).toBe("`big.png`: image/png, 20.0 MiB; not shown, at most 20.0 MiB are");
   });

@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { oneAtATime } from "../../../src/toolhost/files/file-queue.ts";
 import { handleGrep } from "../../../src/toolhost/search/grep.ts";
-import { type StreamRecord, splitRecords } from "../../../src/toolhost/search/records.ts";
+import { type StreamRecord, takeRecords } from "../../../src/toolhost/search/records.ts";
 import { type RgRun, runRg } from "../../../src/toolhost/search/rg.ts";
 import { text, Workspace } from "./fixture.ts";
 
@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => ws.remove());
 
-describe("splitRecords", () => {
+describe("takeRecords", () => {
   test.each([1, 2, 3, 7, 1000])("gives the same records in chunks of %i bytes", async (size) => {
     expect(await records("one\n\ntwo\nthree", size, 100)).toEqual(["one", "", "two", "three"]);
   });
@@ -73,6 +73,7 @@ describe("runRg", () => {
       program,
       args: [],
       cwd: ws.root,
+      isRoot: true,
       target: "-target",
       delimiter: 10,
       maxRecordBytes: 1000,
@@ -113,7 +114,7 @@ async function records(content: string, chunkSize: number, maxBytes: number): Pr
     for (let at = 0; at < bytes.length; at += chunkSize) yield bytes.subarray(at, at + chunkSize);
   }
   const all: string[] = [];
-  for await (const record of splitRecords(chunks(), 10, maxBytes)) all.push(textOf(record));
+  await takeRecords(chunks(), { delimiter: 10, maxBytes }, (record) => all.push(textOf(record)) > 0);
   return all;
 }
 
