@@ -74,6 +74,8 @@ export type Cut = {
   keptBytes: number;
   totalBytes: number;
   cut: boolean;
+  /** The one line kept is itself not whole. */
+  lineCut: boolean;
 };
 
 /** The first whole lines within both limits; a first line above the byte limit is itself cut. */
@@ -90,13 +92,15 @@ function keep(text: string, limits: Limits, side: "head" | "tail"): Cut {
   const totalBytes = byteLength(text);
   const totalLines = countLines(text);
   if (totalLines <= limits.maxLines && totalBytes <= limits.maxBytes) {
-    return { text, keptLines: totalLines, keptBytes: totalBytes, totalLines, totalBytes, cut: false };
+    return { text, keptLines: totalLines, keptBytes: totalBytes, totalLines, totalBytes, cut: false, lineCut: false };
   }
   const kept = side === "head" ? keepHead(text, limits) : keepTail(text, limits);
   return { ...kept, keptBytes: byteLength(kept.text), totalLines, totalBytes, cut: true };
 }
 
-function keepHead(text: string, limits: Limits): { text: string; keptLines: number } {
+type Kept = Pick<Cut, "text" | "keptLines" | "lineCut">;
+
+function keepHead(text: string, limits: Limits): Kept {
   let end = 0;
   let bytes = 0;
   let keptLines = 0;
@@ -109,11 +113,11 @@ function keepHead(text: string, limits: Limits): { text: string; keptLines: numb
     end = next;
     keptLines++;
   }
-  if (keptLines > 0 || limits.maxLines < 1) return { text: text.slice(0, end), keptLines };
-  return { text: headBytes(text.slice(0, lineEnd(text, 0)), limits.maxBytes), keptLines: 1 };
+  if (keptLines > 0 || limits.maxLines < 1) return { text: text.slice(0, end), keptLines, lineCut: false };
+  return { text: headBytes(text.slice(0, lineEnd(text, 0)), limits.maxBytes), keptLines: 1, lineCut: true };
 }
 
-function keepTail(text: string, limits: Limits): { text: string; keptLines: number } {
+function keepTail(text: string, limits: Limits): Kept {
   let start = text.length;
   let bytes = 0;
   let keptLines = 0;
@@ -125,8 +129,8 @@ function keepTail(text: string, limits: Limits): { text: string; keptLines: numb
     start = previous;
     keptLines++;
   }
-  if (keptLines > 0 || limits.maxLines < 1) return { text: text.slice(start), keptLines };
-  return { text: tailBytes(text.slice(lineStart(text, text.length)), limits.maxBytes), keptLines: 1 };
+  if (keptLines > 0 || limits.maxLines < 1) return { text: text.slice(start), keptLines, lineCut: false };
+  return { text: tailBytes(text.slice(lineStart(text, text.length)), limits.maxBytes), keptLines: 1, lineCut: true };
 }
 
 function lineEnd(text: string, from: number): number {
