@@ -1,4 +1,4 @@
-import { clip, countLines, splitLines } from "../../core/truncate.ts";
+import { clip, countLines, headChars, splitLines } from "../../core/truncate.ts";
 import { visibleLine } from "../../core/visible.ts";
 import { findText } from "./find-text.ts";
 
@@ -17,7 +17,7 @@ const WINDOW_CHARS = 64 * 1024;
 /** Words for a text that is not in the file: the lines most like it, and the first character that differs. */
 export function nearMiss(text: string, oldText: string): string {
   const { lines: fileLines, first } = linesToSearch(text, oldText);
-  const oldLines = splitLines(oldText.slice(0, MAX_SEARCHED_CHARS));
+  const oldLines = splitLines(headChars(oldText, MAX_SEARCHED_CHARS));
   const line = votedLine(fileLines, oldLines) ?? prefixLine(fileLines.join(""), oldText);
   if (line === undefined) return "No line resembles it; read the file again and copy the text from there";
   const place: Place = { fileLines, oldLines, from: line, first };
