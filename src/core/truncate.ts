@@ -70,6 +70,23 @@ export function boundaryBefore(bytes: Uint8Array, end: number): number {
   return isContinuation(bytes[boundary]) ? end : boundary;
 }
 
+/** The part of these bytes that begins and ends with whole characters; what is no UTF-8 is left as it is. */
+export function wholeCharacters(bytes: Uint8Array): { start: number; end: number } {
+  let start = 0;
+  while (start < 3 && isContinuation(bytes[start])) start++;
+  let lead = bytes.length - 1;
+  while (lead > start && bytes.length - lead < 4 && isContinuation(bytes[lead])) lead--;
+  const isCut = lead >= start && lead + lengthOf(bytes[lead] ?? 0) > bytes.length;
+  return { start, end: isCut ? lead : bytes.length };
+}
+
+/** Bytes of the character that begins so. */
+function lengthOf(lead: number): number {
+  if (lead < 0xc0) return 1;
+  if (lead < 0xe0) return 2;
+  return lead < 0xf0 ? 3 : 4;
+}
+
 /** At most `maxChars` UTF-16 units of `text`, then `…` and how many characters were left out. */
 export function clip(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;

@@ -61,7 +61,7 @@ function isShortening(call: ts.CallExpression, checker: ts.TypeChecker): boolean
   // One way to take a part of a string is enough, and these two have surprises of their own.
   if (name !== "slice") return true;
   const [from, to] = call.arguments.map((argument) => argument.getText());
-  if (to === undefined) return from !== undefined && from.startsWith("-");
+  if (to === undefined) return from?.startsWith("-") ?? false;
   return from === "0" && isSetLength(to);
 }
 

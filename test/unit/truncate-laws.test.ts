@@ -15,6 +15,7 @@ import {
   tailChars,
   tailLines,
   wellFormed,
+  wholeCharacters,
 } from "../../src/core/truncate.ts";
 import { readable } from "../../src/toolhost/shell/output-text.ts";
 import { holds } from "../support/property.ts";
@@ -119,6 +120,22 @@ describe("O-OUT-01 cuts of any text at any limit", () => {
       RUNS,
     );
   });
+});
+
+test("O-EXEC-02 any part of the bytes of a text has whole characters in it, and less than one at each end", () => {
+  holds(
+    fc.property(whole, fc.nat(60), fc.nat(60), (text, from, length) => {
+      fc.pre(isWellFormed(text));
+      const bytes = Buffer.from(text, "utf8").subarray(from, from + length);
+      const { start, end } = wholeCharacters(bytes);
+      expect([start <= 3, bytes.length - end <= 3, start <= end || end === bytes.length]).toEqual([true, true, true]);
+      if (bytes.length > 6)
+        expect(bytes.subarray(start, end).toString("hex")).toBe(
+          Buffer.from(bytes.toString("utf8", start, end)).toString("hex"),
+        );
+    }),
+    RUNS,
+  );
 });
 
 describe("O-OUT-03 what a cut says of itself", () => {

@@ -29,19 +29,24 @@ const SOURCES: Record<keyof CgroupReading, Source[]> = {
   ],
 };
 
-// What processes hold, and files in memory (/tmp, HOME). The counters of all usage have the cached files of every command
-// before in them, and the kernel's own peak is of the container's whole life: nobody can reset it from inside.
-const MEMORY: { file: string; patterns: RegExp[] }[] = [
-  { file: "memory.stat", patterns: [/^anon (\d+)/m, /^shmem (\d+)/m] },
-  { file: "memory/memory.stat", patterns: [/^total_rss (\d+)/m, /^total_shmem (\d+)/m] },
+// What processes hold, and files in memory (/tmp, HOME, kept outputs). The counters of all usage have the cached files of
+// every command before in them, and the kernel's own peak is of the container's whole life: nobody can reset it from inside.
+const MEMORY: MemorySource[] = [
+  { file: "memory.stat", held: /^anon (\d+)/m, files: /^shmem (\d+)/m },
+  { file: "memory/memory.stat", held: /^total_rss (\d+)/m, files: /^total_shmem (\d+)/m },
 ];
+type MemorySource = { file: string; held: RegExp; files: RegExp };
+type MemoryReading = { held: number; files: number };
 
 /** A reading takes 0.07 ms, so a watched command pays 0.3 %. */
 const SAMPLE_EVERY_MS = 25;
 
 export type Cgroup = {
   read(): CgroupReading;
-  /** Looks at the container's memory until it is stopped, which gives the most it saw in bytes; a shorter peak is missed. */
+  /**
+   * Looks at the container's memory until it is stopped, which gives the most bytes that it saw in processes, jobs and
+   * the tool host included, and in files that were not there at its start. A shorter peak is missed.
+   */
   watchMemory(): () => number | undefined;
 };
 
@@ -65,9 +70,10 @@ export function openCgroup(root = "/sys/fs/cgroup"): Cgroup {
     }),
     watchMemory() {
       let most: number | undefined;
+      const before = memory && readMemory(memory);
       const sample = (): void => {
         const now = memory && readMemory(memory);
-        if (now !== undefined) most = Math.max(most ?? 0, now);
+        if (before && now) most = Math.max(most ?? 0, now.held + Math.max(0, now.files - before.files));
       };
       let timer: NodeJS.Timeout | undefined = setInterval(sample, SAMPLE_EVERY_MS);
       return () => {
@@ -92,12 +98,12 @@ export function cgroupChange(before: CgroupReading, after: CgroupReading): Cgrou
   };
 }
 
-function readMemory({ file, patterns }: { file: string; patterns: readonly RegExp[] }): number | undefined {
+function readMemory({ file, held, files }: MemorySource): MemoryReading | undefined {
   try {
     const text = readFileSync(file, "latin1");
-    const parts = patterns.map((pattern) => Number(pattern.exec(text)?.[1]));
-    const sum = parts.reduce((before, part) => before + part, 0);
-    return Number.isNaN(sum) ? undefined : sum;
+    const [inProcesses, inFiles] = [held, files].map((pattern) => pattern.exec(text)?.[1]);
+    if (inProcesses === undefined || inFiles === undefined) return undefined;
+    return { held: Number(inProcesses), files: Number(inFiles) };
   } catch {
     return undefined;
   }

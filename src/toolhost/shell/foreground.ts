@@ -50,7 +50,7 @@ export async function runForeground(parts: ShellParts, command: Command, context
   const { cause, exit, left } = await ending(parts, started, command.timeoutMs, context.signal).finally(peakOfMemory);
   const peakMemoryBytes = peakOfMemory();
   const drained = await within(started.running.drained, DRAIN_MS);
-  live.flush();
+  live.end();
   parts.limits.require();
   const job = await leaveJob(parts, { command: command.text, call: context.id }, started, drained, tap);
   const kept = cause === "exit" ? await keepState(parts, prepared, exit) : [];

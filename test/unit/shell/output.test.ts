@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CappedFile } from "../../../src/toolhost/shell/output-file.ts";
 import { OutputFolder } from "../../../src/toolhost/shell/output-folder.ts";
+import { LiveOutput } from "../../../src/toolhost/shell/output-live.ts";
 import { TailRing } from "../../../src/toolhost/shell/output-ring.ts";
 import { readable } from "../../../src/toolhost/shell/output-text.ts";
 import { shown, TestShell } from "./test-shell.ts";
@@ -32,6 +33,40 @@ describe("a ring", () => {
     const ring = new TailRing(0);
     ring.push(Buffer.from("abc"));
     expect(ring.bytes().length).toBe(0);
+  });
+});
+
+describe("live output", () => {
+  test("T32 of any bytes in any chunks comes in whole characters, and is whole when it is little", () => {
+    const all = Buffer.from("é漢🚀\u0301x".repeat(50));
+    for (const size of [1, 2, 3, 5, 64]) {
+      const shows: Uint8Array[] = [];
+      const live = new LiveOutput((bytes) => shows.push(bytes));
+      for (let at = 0; at < all.length; at += size) live.push(all.subarray(at, at + size));
+      live.end();
+      expect(shows.map((bytes) => Buffer.from(bytes).toString()).join("")).toBe(all.toString());
+    }
+  });
+
+  test("T32 of a flood is the newest part, begun and ended at a character", () => {
+    const shows: Uint8Array[] = [];
+    const live = new LiveOutput((bytes) => shows.push(bytes));
+    live.push(Buffer.from("first"));
+    live.push(Buffer.from("🚀".repeat(20_000)));
+    live.push(Buffer.from("漢".repeat(5)).subarray(0, -1));
+    live.end();
+    const [first, second] = shows.map((bytes) => Buffer.from(bytes).toString());
+    expect([shows.length, first]).toEqual([2, "first"]);
+    expect(second).toMatch(/^(🚀)+漢{4}\ufffd+$/u);
+  });
+
+  test("bytes that are no text are shown as they are", () => {
+    const shows: Uint8Array[] = [];
+    const live = new LiveOutput((bytes) => shows.push(bytes));
+    live.push(Buffer.from("8080808080", "hex"));
+    live.push(Buffer.from("f0", "hex"));
+    live.end();
+    expect(Buffer.concat(shows).toString("hex")).toBe("8080808080f0");
   });
 });
 

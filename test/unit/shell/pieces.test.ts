@@ -104,18 +104,22 @@ describe("the cgroup", () => {
   });
 
   test.each([
-    ["version 2", "memory.stat", (anon: number) => `anon ${anon}\nfile 999999\nshmem 96\n`],
-    ["version 1", "memory/memory.stat", (anon: number) => `rss 1\nshmem 2\ntotal_rss ${anon}\ntotal_shmem 96\n`],
-  ])("tells the most memory that was held while it was watched, and forgets it: %s", async (_, file, stat) => {
-    const root = put({ [file]: stat(1000) });
+    ["version 2", "memory.stat", (held: number, files: number) => `anon ${held}\nfile 999999\nshmem ${files}\n`],
+    [
+      "version 1",
+      "memory/memory.stat",
+      (held: number, files: number) => `rss 1\nshmem 2\ntotal_rss ${held}\ntotal_shmem ${files}\n`,
+    ],
+  ])("tells the most memory that was held while it was watched, without files of before: %s", async (_, file, stat) => {
+    const root = put({ [file]: stat(1000, 500) });
     const cgroup = openCgroup(root);
     const first = cgroup.watchMemory();
-    writeFileSync(join(root, file), stat(4000));
+    writeFileSync(join(root, file), stat(4000, 596));
     // Sampled, so the peak has to last a moment.
     await sleep(200);
-    writeFileSync(join(root, file), stat(1000));
-    expect([first(), cgroup.watchMemory()()]).toEqual([4096, 1096]);
-    writeFileSync(join(root, file), stat(9000));
+    writeFileSync(join(root, file), stat(1000, 596));
+    expect([first(), cgroup.watchMemory()()]).toEqual([4096, 1000]);
+    writeFileSync(join(root, file), stat(9000, 596));
     expect(first()).toBe(4096);
   });
 
