@@ -5,6 +5,7 @@ import { ending } from "./ending.mjs";
 import { firstRequest } from "./first-request.mjs";
 import { flood } from "./flood.mjs";
 import { guarding } from "./guarding.mjs";
+import { output } from "./output.mjs";
 import { createPlace } from "./place.mjs";
 import { policies } from "./policies.mjs";
 import { runs } from "./runs.mjs";
@@ -12,7 +13,7 @@ import { verdicts } from "./verdicts.mjs";
 import { version } from "./version.mjs";
 
 /** Those that watch memory first: what other parts have used would hide growth. */
-const PARTS = { flood, egress, version, firstRequest, verdicts, runs, calls, policies, guarding, ending };
+const PARTS = { flood, output, egress, version, firstRequest, verdicts, runs, calls, policies, guarding, ending };
 
 /** Every row of the table, one after the other on an otherwise quiet machine. */
 export async function main() {
