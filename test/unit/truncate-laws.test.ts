@@ -193,6 +193,7 @@ describe("O-OUT-03 what a cut says of itself", () => {
           expect(cut.keptBytes).toBe(byteLength(cut.text));
           expect(cut.keptBytes).toBeLessThanOrEqual(maxBytes);
           expect(cut.keptLines).toBeLessThanOrEqual(maxLines);
+          expect(cutLines(cut.text, { maxLines, maxBytes }).text).toBe(cut.text);
           if (!cut.cut) {
             expect(cut.text).toBe(text);
             return;
