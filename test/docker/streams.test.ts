@@ -48,17 +48,13 @@ type Flood = {
   /** Prints so many bytes and then fails with 3. */
   command: string;
   bytes: number;
-  /** The same without an end. */
   endless: string;
   notice: RegExp;
-  /** What the shown text is made of. */
   shown: RegExp;
 };
 
 const BYTES_ONE_BY_ONE = `import os
-while COUNT:
-    os.write(1, b"x")
-    COUNT -= 1`;
+while COUNT: COUNT -= os.write(1, b"x")`;
 
 const FLOODS: Flood[] = [
   {
