@@ -6,6 +6,7 @@ import { files } from "./files.mjs";
 import { firstRequest } from "./first-request.mjs";
 import { flood } from "./flood.mjs";
 import { guarding } from "./guarding.mjs";
+import { output } from "./output.mjs";
 import { createPlace } from "./place.mjs";
 import { policies } from "./policies.mjs";
 import { runs } from "./runs.mjs";
@@ -15,7 +16,7 @@ import { version } from "./version.mjs";
 
 /** Those that watch memory first: what other parts have used would hide growth. */
 const PARTS = {
-  ...{ flood, egress, version, firstRequest, verdicts, runs, calls, policies, guarding, ending },
+  ...{ flood, output, egress, version, firstRequest, verdicts, runs, calls, policies, guarding, ending },
   ...{ files, tools },
 };
 

@@ -1,3 +1,5 @@
+import { headChars } from "../core/truncate.ts";
+
 /** How many columns of a terminal `text` takes: two for what is wide in East Asian fonts, none for combining marks. */
 export function widthOf(text: string): number {
   let width = 0;
@@ -8,7 +10,7 @@ export function widthOf(text: string): number {
 /** At most `columns` of `text`, the last of them `…` when something was cut. */
 export function clipToWidth(text: string, columns: number): string {
   // Text that cannot fit is not measured to its end: it may be a megabyte.
-  const head = text.slice(0, columns * 2 + 2);
+  const head = headChars(text, columns * 2 + 2);
   if (head.length === text.length && widthOf(text) <= columns) return text;
   let width = 0;
   let kept = "";

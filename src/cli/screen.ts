@@ -1,3 +1,4 @@
+import { tailChars } from "../core/truncate.ts";
 import { visibleLine } from "../core/visible.ts";
 import { clipToWidth } from "./cells.ts";
 import type { OutputStream } from "./io.ts";
@@ -114,7 +115,7 @@ export class Screen {
   /** Raw text that what is under way has printed. */
   output(text: string): void {
     if (!this.isTerminal) return;
-    this.#tail = (this.#tail + text).slice(-TAIL_CHARS);
+    this.#tail = tailChars(this.#tail + text, TAIL_CHARS);
   }
 
   end(): void {

@@ -1,4 +1,5 @@
 import { EXIT } from "../core/errors.ts";
+import { clip } from "../core/truncate.ts";
 import { visibleLine } from "../core/visible.ts";
 import { readHistory, summarise } from "../session/history.ts";
 import { findSession, type ListedSession, listSessions } from "../session/history-find.ts";
@@ -71,7 +72,7 @@ function listLines(sessions: readonly ListedSession[], { stdout }: Io, all: bool
     }
     const { header, outcome, turns, prompt } = session.summary;
     const folder = all ? [visibleLine(header.cwd)] : [];
-    const words = visibleLine(prompt.trim().replace(/\s+/g, " ").slice(0, 200));
+    const words = visibleLine(clip(prompt.trim().replace(/\s+/g, " "), 200));
     return [
       session.id,
       timeWords(new Date(header.created_at)),

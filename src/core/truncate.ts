@@ -13,24 +13,52 @@ export function byteLength(text: string): number {
   return Buffer.byteLength(text, "utf8");
 }
 
-/** The longest prefix of at most `maxBytes` bytes of UTF-8 that ends at a code point. */
+/** The longest prefix of at most `maxBytes` bytes of UTF-8 that ends at a code point; says nothing of what it left out. */
 export function headBytes(text: string, maxBytes: number): string {
-  if (text.length * 3 <= maxBytes || byteLength(text) <= maxBytes) return text;
-  // A UTF-16 unit is at least one byte, so nothing beyond this can be kept: 1 GB is not encoded to keep 50 KiB of it.
-  const bytes = Buffer.from(text.slice(0, Math.max(0, maxBytes) + 1), "utf8");
-  return bytes.toString("utf8", 0, boundaryBefore(bytes, Math.max(0, maxBytes)));
+  if (text.length * 3 <= maxBytes) return text;
+  let end = 0;
+  let room = maxBytes;
+  while (end < text.length) {
+    const size = sizeOf(text.codePointAt(end) ?? 0);
+    if (size > room) break;
+    room -= size;
+    end += size === 4 ? 2 : 1;
+  }
+  return text.slice(0, end);
 }
 
 /** The longest suffix of at most `maxBytes` bytes of UTF-8 that begins at a code point. */
 export function tailBytes(text: string, maxBytes: number): string {
-  if (text.length * 3 <= maxBytes || byteLength(text) <= maxBytes) return text;
-  const units = Math.max(0, maxBytes) + 1;
-  const bytes = Buffer.from(text.slice(-units), "utf8");
-  let start = Math.max(0, bytes.length - Math.max(0, maxBytes));
-  while (start < bytes.length && isContinuation(bytes[start])) start++;
-  const kept = bytes.toString("utf8", start);
-  // The slice may have begun inside a pair, whose second half was then encoded as U+FFFD.
-  return startsInsidePair(text, text.length - units) && start === 0 ? kept.slice(1) : kept;
+  if (text.length * 3 <= maxBytes) return text;
+  let start = text.length;
+  let room = maxBytes;
+  while (start > 0) {
+    const at = startsInsidePair(text, start - 1) ? start - 2 : start - 1;
+    const size = sizeOf(text.codePointAt(at) ?? 0);
+    if (size > room) break;
+    room -= size;
+    start = at;
+  }
+  return text.slice(start);
+}
+
+/** The longest prefix of at most `maxChars` UTF-16 units that ends at a code point; says nothing of what it left out. */
+export function headChars(text: string, maxChars: number): string {
+  const end = Math.max(0, maxChars);
+  return text.slice(0, startsInsidePair(text, end) ? end - 1 : end);
+}
+
+/** The longest suffix of at most `maxChars` UTF-16 units that begins at a code point. */
+export function tailChars(text: string, maxChars: number): string {
+  const start = Math.max(0, text.length - Math.max(0, maxChars));
+  return text.slice(startsInsidePair(text, start) ? start + 1 : start);
+}
+
+/** Bytes of a code point in UTF-8; a lone surrogate is sent as U+FFFD, which has three. */
+function sizeOf(code: number): number {
+  if (code < 0x80) return 1;
+  if (code < 0x800) return 2;
+  return code < 0x10000 ? 3 : 4;
 }
 
 /** The largest end of at most `end` that does not cut a character of these bytes. */
@@ -42,11 +70,28 @@ export function boundaryBefore(bytes: Uint8Array, end: number): number {
   return isContinuation(bytes[boundary]) ? end : boundary;
 }
 
+/** The part of these bytes that begins and ends with whole characters; what is no UTF-8 is left as it is. */
+export function wholeCharacters(bytes: Uint8Array): { start: number; end: number } {
+  let start = 0;
+  while (start < 3 && isContinuation(bytes[start])) start++;
+  let lead = bytes.length - 1;
+  while (lead > start && bytes.length - lead < 4 && isContinuation(bytes[lead])) lead--;
+  const isCut = lead >= start && lead + lengthOf(bytes[lead] ?? 0) > bytes.length;
+  return { start, end: isCut ? lead : bytes.length };
+}
+
+/** Bytes of the character that begins so. */
+function lengthOf(lead: number): number {
+  if (lead < 0xc0) return 1;
+  if (lead < 0xe0) return 2;
+  return lead < 0xf0 ? 3 : 4;
+}
+
 /** At most `maxChars` UTF-16 units of `text`, then `…` and how many characters were left out. */
 export function clip(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
-  const end = startsInsidePair(text, maxChars) ? maxChars - 1 : maxChars;
-  return `${text.slice(0, end)}… (${text.length - end} more characters)`;
+  const kept = headChars(text, maxChars);
+  return `${kept}… (${text.length - kept.length} more characters)`;
 }
 
 /**
@@ -60,7 +105,7 @@ export function clipAround(text: string, start: number, end: number, maxChars: n
   let from = Math.max(0, Math.min(start - Math.floor(room / 2), latest));
   let to = Math.min(text.length, from + maxChars);
   if (startsInsidePair(text, from)) from++;
-  if (startsInsidePair(text, to)) to--;
+  if (startsInsidePair(text, to)) to = Math.max(from, to - 1);
   const before = from > 0 ? `(${from} characters) …` : "";
   const after = to < text.length ? `… (${text.length - to} more characters)` : "";
   return before + text.slice(from, to) + after;
@@ -74,6 +119,8 @@ export type Cut = {
   keptBytes: number;
   totalBytes: number;
   cut: boolean;
+  /** The one line kept is itself not whole. */
+  lineCut: boolean;
 };
 
 /** The first whole lines within both limits; a first line above the byte limit is itself cut. */
@@ -90,13 +137,15 @@ function keep(text: string, limits: Limits, side: "head" | "tail"): Cut {
   const totalBytes = byteLength(text);
   const totalLines = countLines(text);
   if (totalLines <= limits.maxLines && totalBytes <= limits.maxBytes) {
-    return { text, keptLines: totalLines, keptBytes: totalBytes, totalLines, totalBytes, cut: false };
+    return { text, keptLines: totalLines, keptBytes: totalBytes, totalLines, totalBytes, cut: false, lineCut: false };
   }
   const kept = side === "head" ? keepHead(text, limits) : keepTail(text, limits);
   return { ...kept, keptBytes: byteLength(kept.text), totalLines, totalBytes, cut: true };
 }
 
-function keepHead(text: string, limits: Limits): { text: string; keptLines: number } {
+type Kept = Pick<Cut, "text" | "keptLines" | "lineCut">;
+
+function keepHead(text: string, limits: Limits): Kept {
   let end = 0;
   let bytes = 0;
   let keptLines = 0;
@@ -109,11 +158,11 @@ function keepHead(text: string, limits: Limits): { text: string; keptLines: numb
     end = next;
     keptLines++;
   }
-  if (keptLines > 0 || limits.maxLines < 1) return { text: text.slice(0, end), keptLines };
-  return { text: headBytes(text.slice(0, lineEnd(text, 0)), limits.maxBytes), keptLines: 1 };
+  if (keptLines > 0 || limits.maxLines < 1) return { text: text.slice(0, end), keptLines, lineCut: false };
+  return { text: headBytes(text.slice(0, lineEnd(text, 0)), limits.maxBytes), keptLines: 1, lineCut: true };
 }
 
-function keepTail(text: string, limits: Limits): { text: string; keptLines: number } {
+function keepTail(text: string, limits: Limits): Kept {
   let start = text.length;
   let bytes = 0;
   let keptLines = 0;
@@ -125,8 +174,8 @@ function keepTail(text: string, limits: Limits): { text: string; keptLines: numb
     start = previous;
     keptLines++;
   }
-  if (keptLines > 0 || limits.maxLines < 1) return { text: text.slice(start), keptLines };
-  return { text: tailBytes(text.slice(lineStart(text, text.length)), limits.maxBytes), keptLines: 1 };
+  if (keptLines > 0 || limits.maxLines < 1) return { text: text.slice(start), keptLines, lineCut: false };
+  return { text: tailBytes(text.slice(lineStart(text, text.length)), limits.maxBytes), keptLines: 1, lineCut: true };
 }
 
 function lineEnd(text: string, from: number): number {

@@ -1,4 +1,5 @@
 import type { AssistantPart, Message } from "../core/messages.ts";
+import { headChars } from "../core/truncate.ts";
 
 const MAX_LENGTH = 64;
 
@@ -7,10 +8,10 @@ const MAX_LENGTH = 64;
  * added. The same input gives the same id, so that the beginning of a request never changes.
  */
 export function uniqueId(id: string, taken: Set<string>): string {
-  const clean = id.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_LENGTH);
+  const clean = headChars(id.replace(/[^A-Za-z0-9_-]/g, "_"), MAX_LENGTH);
   let unique = clean;
   for (let n = taken.size; unique === "" || taken.has(unique); n++) {
-    unique = `${(clean || "call").slice(0, MAX_LENGTH - 12)}_${n}`;
+    unique = `${headChars(clean || "call", MAX_LENGTH - 12)}_${n}`;
   }
   taken.add(unique);
   return unique;

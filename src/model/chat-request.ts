@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ChatCompletionContentPart, ChatCompletionMessageParam } from "openai/resources/chat/completions";
-import { isJsonObject } from "../core/json.ts";
+import { isJsonObject, mapStrings } from "../core/json.ts";
 import { type AssistantPart, type ImagePart, type Message, type ResultPart, textOf } from "../core/messages.ts";
 import { wellFormed } from "../core/truncate.ts";
 import type { ExtraContent } from "./call-assembly.ts";
@@ -57,7 +58,7 @@ function assistantMessage(
     .map(({ id, name, arguments: args }, index) => ({
       id: callIds[index] ?? "",
       type: "function" as const,
-      ...(extras.has(id) && { extra_content: extras.get(id) }),
+      ...(extras.has(id) && { extra_content: mapStrings(extras.get(id), wellFormed) }),
       function: { name: wellFormed(name), arguments: acceptableArguments(args) },
     }));
   if (text === "" && calls.length === 0) return [];
@@ -71,10 +72,14 @@ function assistantMessage(
   ];
 }
 
-/** Servers parse the arguments of old calls and refuse what is no JSON object; the result quotes what really came. */
+/** Servers parse the arguments of old calls and refuse what is no JSON object, or half a pair in an escape of it; the result quotes what really came. */
 function acceptableArguments(text: string): string {
   try {
-    return isJsonObject(JSON.parse(text)) ? wellFormed(text) : "{}";
+    const value: unknown = JSON.parse(text);
+    if (!isJsonObject(value)) return "{}";
+    const healed = mapStrings(value, wellFormed);
+    // As it came wherever it can be: another spelling would be another beginning of each later request.
+    return isDeepStrictEqual(value, healed) ? wellFormed(text) : JSON.stringify(healed);
   } catch {
     return "{}";
   }

@@ -23,6 +23,7 @@ export const BUILT_IN_LAYER: Layer = {
     "limits.memory": said("limits.memory", 4 * GIB),
     "limits.pids": said("limits.pids", 512),
     "limits.tmp": said("limits.tmp", GIB),
+    "limits.output": said("limits.output", 50 * 1024),
     "limits.call_seconds": said("limits.call_seconds", 3600),
     "limits.turns": said("limits.turns", 50),
     "limits.tool_calls": said("limits.tool_calls", 500),

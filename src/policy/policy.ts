@@ -16,6 +16,8 @@ export type PolicyLimits = {
   pids: number;
   /** Size of /tmp. */
   tmpBytes: number;
+  /** Output of a command that the model is shown. */
+  outputBytes: number;
   turns: number;
   toolCalls: number;
   seconds: number;
@@ -81,6 +83,7 @@ export function policyOf({ numbers, choices, lists, hosts }: Bounds, { image, ru
       memoryBytes: number("limits.memory"),
       pids: number("limits.pids"),
       tmpBytes: number("limits.tmp"),
+      outputBytes: number("limits.output"),
       turns: number("limits.turns"),
       toolCalls: number("limits.tool_calls"),
       seconds: number("limits.minutes"),

@@ -20,11 +20,11 @@ function text(problem: (value: string) => string | undefined) {
 
 const GIB = 1024 ** 3;
 
-function size(leastBytes: number) {
+function size(leastBytes: number, mostBytes = 1024 * GIB) {
   return text((value) => {
     const bytes = parseSize(value);
     if (bytes === undefined) return "is no size; expected a number with B, KB, MB, GB or TB, such as `512MB`";
-    if (bytes > 1024 * GIB) return "is more than `1TB`";
+    if (bytes > mostBytes) return `is more than \`${sizeText(mostBytes)}\``;
     return bytes < leastBytes ? `is less than a sandbox needs, which is \`${sizeText(leastBytes)}\`` : undefined;
   });
 }
@@ -149,7 +149,9 @@ const limits = z.strictObject({
   tmp: size(1024 ** 2)
     .optional()
     .describe("size of `/tmp`"),
-  output: size(1024).optional().describe("output of a command that the model is shown"),
+  output: size(1024, 1024 ** 2)
+    .optional()
+    .describe("output of a command, or of a job, that the model is shown at once; at most `1MB`"),
   call_seconds: z.number().min(1).max(86_400).optional().describe("the longest a command may run"),
   turns: count.describe("responses of the model in a run"),
   tool_calls: count.describe("tool calls in a run"),

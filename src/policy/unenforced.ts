@@ -9,7 +9,7 @@ const CHOICES: Partial<Record<ChoiceName, readonly string[]>> = {
   "workspace.git": ["private"],
   "workspace.cache": ["true"],
 };
-const NUMBERS: readonly NumberName[] = ["limits.output", "limits.tokens", "limits.usd", "limits.same_error"];
+const NUMBERS: readonly NumberName[] = ["limits.tokens", "limits.usd", "limits.same_error"];
 
 /** Every key with something that is not enforced yet, as `key` or `key: value`; shrinks as they are built. */
 export const UNENFORCED_KEYS: readonly string[] = [

@@ -48,6 +48,11 @@ export const Hello = z.strictObject({
     .optional(),
   /** The most bytes a command may leave in its output file. */
   maxOutputFileBytes: z.int().min(0),
+  /** The most of a command's output that a result shows; 1 MiB, as it stands at most in a policy, is far below a message. */
+  shownOutputBytes: z
+    .int()
+    .min(1)
+    .max(1024 * 1024),
   /** Seconds without any frame after which the tool host ends itself. */
   idleSeconds: z.number().gt(0),
 });

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import * as z from "zod";
 import { type GloveboxError, messageOf, toGloveboxError } from "../core/errors.ts";
+import { clip, headBytes } from "../core/truncate.ts";
 import { encodeFrame, type Frame, FrameReader, protocolError, readU32, u32 } from "./frames.ts";
 import { MuxStream, type MuxWire } from "./mux-stream.ts";
 import { Outbox } from "./outbox.ts";
@@ -8,6 +9,8 @@ import { Outbox } from "./outbox.ts";
 /** A message longer than this travels on a stream of its own, so that it waits for credit like any bulk. */
 const LARGE_MESSAGE_BYTES = 512 * 1024;
 /** The longest message either side accepts: a 20 MiB picture in base64, with room. */
+/** Why a stream was reset, as it is sent and as it is taken. */
+const MAX_REASON_BYTES = 500;
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 const MAX_LARGE_MESSAGES = 16;
 /** Streams the other side may have open at once: one a running call and one a connection, with room. */
@@ -126,7 +129,7 @@ export class Peer<Incoming, Outgoing> {
 
   #reset(stream: number, reason: string): void {
     this.#outbox.drop(stream);
-    if (!this.#closed) this.#enqueue(encodeFrame("reset", stream, Buffer.from(reason.slice(0, 500))));
+    if (!this.#closed) this.#enqueue(encodeFrame("reset", stream, Buffer.from(headBytes(reason, MAX_REASON_BYTES))));
   }
 
   #sendFrame(body: Buffer): void {
@@ -177,7 +180,7 @@ export class Peer<Incoming, Outgoing> {
       case "credit":
         return this.#streamOf(frame)?.receiveCredit(readU32(frame.body, "credit"));
       case "reset":
-        return this.#streamOf(frame)?.receiveReset(frame.body.toString("utf8", 0, 500));
+        return this.#streamOf(frame)?.receiveReset(headBytes(frame.body.toString("utf8"), MAX_REASON_BYTES));
       default:
         return frame.kind satisfies never;
     }
@@ -228,7 +231,7 @@ export class Peer<Incoming, Outgoing> {
   #deliver(value: unknown): void {
     const parsed = this.#options.incoming.safeParse(value);
     if (!parsed.success)
-      throw protocolError(`A message has the wrong shape: ${z.prettifyError(parsed.error).slice(0, 500)}`);
+      throw protocolError(`A message has the wrong shape: ${clip(z.prettifyError(parsed.error), 500)}`);
     this.#options.onMessage(parsed.data);
   }
 }
@@ -237,6 +240,6 @@ function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString("utf8"));
   } catch (error) {
-    throw protocolError(`A message is not JSON: ${messageOf(error).slice(0, 200)}`);
+    throw protocolError(`A message is not JSON: ${clip(messageOf(error), 200)}`);
   }
 }

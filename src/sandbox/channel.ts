@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
 import { tailBytes } from "../core/truncate.ts";
@@ -35,10 +36,11 @@ export async function startToolHost(container: Docker.Container, { uid, gid }: U
   const socket = await exec.start({ hijack: true, stdin: true, Tty: false });
   const input = new PassThrough();
   let stderr = "";
+  const decoder = new StringDecoder("utf8");
   demultiplex(socket, {
     stdout: (bytes) => input.write(bytes),
     stderr: (bytes) => {
-      stderr = tailBytes(stderr + bytes.toString("utf8"), STDERR_BYTES);
+      stderr = tailBytes(stderr + decoder.write(bytes), STDERR_BYTES);
     },
   });
   input.on("drain", () => socket.resume());

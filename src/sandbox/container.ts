@@ -1,3 +1,4 @@
+import { StringDecoder } from "node:string_decoder";
 import type Docker from "dockerode";
 import { GloveboxError, toGloveboxError } from "../core/errors.ts";
 import { headBytes } from "../core/truncate.ts";
@@ -51,8 +52,9 @@ export async function inspectEnd(container: Docker.Container): Promise<Container
 async function attach(container: Docker.Container): Promise<() => string> {
   const stream = await container.attach({ stream: true, stdout: true, stderr: true });
   let text = "";
+  const decoder = new StringDecoder("utf8");
   const keep = (bytes: Buffer): boolean => {
-    if (text.length < FIRST_OUTPUT_BYTES) text = headBytes(text + bytes.toString("utf8"), FIRST_OUTPUT_BYTES);
+    if (text.length < FIRST_OUTPUT_BYTES) text = headBytes(text + decoder.write(bytes), FIRST_OUTPUT_BYTES);
     return true;
   };
   demultiplex(stream, { stdout: keep, stderr: keep });

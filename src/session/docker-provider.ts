@@ -217,6 +217,7 @@ async function prepare(
       guarded: [],
       mounts: [],
       maxOutputFileBytes: MAX_OUTPUT_FILE_BYTES,
+      shownOutputBytes: limits.outputBytes,
       idleSeconds: IDLE_SECONDS,
     },
     expect: {

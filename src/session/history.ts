@@ -1,5 +1,7 @@
 import { basename } from "node:path";
 import type * as z from "zod";
+import { mapStrings } from "../core/json.ts";
+import { wellFormed } from "../core/truncate.ts";
 import { corruptLine, type FileLine, readLines } from "./history-lines.ts";
 import { type EventLine, eventLine, type HeaderLine, headerLine } from "./history-schema.ts";
 
@@ -95,10 +97,14 @@ function readLine(path: string, line: FileLine): HistoryItem {
   );
 }
 
+const ESCAPED_SURROGATE = /\\ud[89a-f]/i;
+
 function jsonOf({ text }: FileLine): unknown {
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text);
+    const json: unknown = JSON.parse(text);
+    // No provider takes half a pair, and logs were written before it was kept out of them.
+    return ESCAPED_SURROGATE.test(text) ? mapStrings(json, wellFormed) : json;
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import type { EventSink } from "../agent/journal.ts";
 import type { Fact, LiveEvent, SessionEvent, SessionHeader } from "../core/events.ts";
+import { mapStrings } from "../core/json.ts";
 import type { Secrets } from "../core/secrets.ts";
 import { wellFormed } from "../core/truncate.ts";
 import { LiveMask } from "./live-mask.ts";
@@ -30,8 +31,9 @@ export class Recorder implements EventSink {
 
   /** Creates the log. @throws GloveboxError `SESSION_WRITE_FAILED`. */
   static async create(options: RecorderOptions): Promise<Recorder> {
-    const log = await SessionLog.create(options.path, options.header);
-    options.onEvent(options.header);
+    const header = mapStrings(options.header, wellFormed) as SessionHeader;
+    const log = await SessionLog.create(options.path, header);
+    options.onEvent(header);
     return new Recorder(log, options);
   }
 
@@ -83,12 +85,4 @@ export class Recorder implements EventSink {
   #clean<T>(value: T): T {
     return mapStrings(value, (text) => wellFormed(this.#options.secrets.mask(text))) as T;
   }
-}
-
-/** `value` with every string in it replaced, keys included. */
-function mapStrings(value: unknown, change: (text: string) => string): unknown {
-  if (typeof value === "string") return change(value);
-  if (Array.isArray(value)) return value.map((item) => mapStrings(item, change));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key), mapStrings(item, change)]));
 }

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { isJsonObject } from "../core/json.ts";
 import { nearest } from "../core/nearest.ts";
-import { clip } from "../core/truncate.ts";
+import { clip, headChars } from "../core/truncate.ts";
 import { visible, visibleLine } from "../core/visible.ts";
 import { contractOf, TOOL_NAMES, type ToolName } from "./catalogue.ts";
 import { ourNameFor } from "./other-names.ts";
@@ -13,7 +13,7 @@ export type ParsedArguments = { ok: true; args: Record<string, unknown> } | { ok
 
 /** The words for a call to a tool that does not exist. */
 export function unknownTool(name: string): string {
-  const closest = nearest(name.slice(0, MAX_NAME_CHARS), TOOL_NAMES);
+  const closest = nearest(headChars(name, MAX_NAME_CHARS), TOOL_NAMES);
   const hint = closest ? ` Closest: ${closest}.` : "";
   return `Not run: no tool named \`${shownName(name)}\`. Available: ${TOOL_NAMES.toSorted().join(", ")}.${hint}`;
 }
@@ -72,7 +72,7 @@ function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodObject): string {
   if (issue.code !== "unrecognized_keys") return `${path}: ${clip(issue.message, 300)}`;
   const allowed = namesAt(schema, issue.path);
   const names = issue.keys.slice(0, MAX_ISSUES).map((key) => {
-    const closest = ourNameFor(key, allowed) ?? nearest(key.slice(0, MAX_NAME_CHARS), allowed);
+    const closest = ourNameFor(key, allowed) ?? nearest(headChars(key, MAX_NAME_CHARS), allowed);
     return closest ? `\`${shownName(key)}\` (did you mean \`${closest}\`?)` : `\`${shownName(key)}\``;
   });
   const more = issue.keys.length > MAX_ISSUES ? ` and ${issue.keys.length - MAX_ISSUES} more` : "";

@@ -10,7 +10,7 @@ export const MAX_COMMAND_BYTES = 1024 * 1024;
 export const bash = defineTool({
   name: "bash",
   description:
-    "Run a bash command in the workspace. Directory, variables and functions persist between calls. No stdin, no terminal. Shows the last 2000 lines or 50 KiB.",
+    "Run a bash command in the workspace. Directory, variables and functions persist between calls. No stdin, no terminal. Of long output the end is shown.",
   parameters: z.strictObject({
     command: z.string(),
     timeout: z.number().gt(0).max(BASH_SECONDS.max).optional().describe(`seconds, default ${BASH_SECONDS.default}`),

@@ -30,5 +30,14 @@ export function defineTool<const Name extends string, Shape extends z.ZodObject>
 /** Limits on what a tool shows the model: 2,000 lines or 50 KiB, whichever comes first. */
 export const OUTPUT_LIMITS = { maxLines: 2000, maxBytes: 50 * 1024 } as const;
 
+/**
+ * The same for a command's output, of which a policy says the bytes. More of them are more lines in the same proportion;
+ * fewer are not fewer lines, since lines that fit harm nobody.
+ */
+export function outputLimits(maxBytes: number): { maxLines: number; maxBytes: number } {
+  const times = Math.max(1, maxBytes / OUTPUT_LIMITS.maxBytes);
+  return { maxLines: Math.round(OUTPUT_LIMITS.maxLines * times), maxBytes };
+}
+
 /** Time a tool without a limit of its own may take. */
 export const FILE_TOOL_DEADLINE_MS = 60_000;

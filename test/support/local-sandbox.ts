@@ -74,6 +74,7 @@ export class LocalSandbox implements Sandbox {
       mounts: [],
       hidden: [],
       maxOutputFileBytes: 64 * 1024 * 1024,
+      shownOutputBytes: 50 * 1024,
       idleSeconds: 30,
     });
     return new LocalSandbox(child, connection, state);

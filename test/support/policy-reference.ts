@@ -110,6 +110,10 @@ patterns: \`*\` and \`?\` within one name, \`**\` for any folders; there is no n
 folder above a protected path is pinned, so that it cannot be moved away. \`writable\` takes existing files and folders,
 and should name folders: a program that replaces a file by renaming another cannot replace a single writable one.
 
+\`output\` is what the model is shown at once of a command or a background job: 50KB where nobody says more, up to 1MB, with
+2,000 lines for each 50KB and never fewer. What was cut is told, and where all of it can be read. \`read\`, \`grep\`, \`find\`
+and \`ls\` keep to 50KB, whatever \`output\` says: they go on where they stopped, and their arguments ask for less.
+
 A hidden file is there and empty, and so is a hidden folder. Hiding covers the file, not its history: what git has of it
 can be read unless \`git: hidden\`.
 

@@ -71,16 +71,16 @@ test.each([
 describe("headLines and tailLines", () => {
   const text = "one\ntwo\nthree\n";
   test.each([
-    [{ maxLines: 2, maxBytes: 99 }, "one\ntwo\n", "two\nthree\n", 2],
-    [{ maxLines: 9, maxBytes: 9 }, "one\ntwo\n", "three\n", undefined],
-    [{ maxLines: 9, maxBytes: 2 }, "on", "e\n", 1],
-  ])("within %j keep whole lines, of a too long one a part", (limits, head, tail, kept) => {
-    expect(headLines(text, limits)).toEqual(cut(head, kept ?? 2));
-    expect(tailLines(text, limits)).toEqual(cut(tail, kept ?? 1));
+    [{ maxLines: 2, maxBytes: 99 }, "one\ntwo\n", "two\nthree\n", 2, false],
+    [{ maxLines: 9, maxBytes: 9 }, "one\ntwo\n", "three\n", undefined, false],
+    [{ maxLines: 9, maxBytes: 2 }, "on", "e\n", 1, true],
+  ])("within %j keep whole lines, of a too long one a part", (limits, head, tail, kept, lineCut) => {
+    expect(headLines(text, limits)).toEqual(cut(head, kept ?? 2, lineCut));
+    expect(tailLines(text, limits)).toEqual(cut(tail, kept ?? 1, lineCut));
   });
 
   test("what fits is returned as it is", () => {
-    const whole = { text, keptLines: 3, totalLines: 3, keptBytes: 14, totalBytes: 14, cut: false };
+    const whole = { text, keptLines: 3, totalLines: 3, keptBytes: 14, totalBytes: 14, cut: false, lineCut: false };
     expect(headLines(text, { maxLines: 3, maxBytes: 14 })).toEqual(whole);
     expect(tailLines(text, { maxLines: 3, maxBytes: 14 })).toEqual(whole);
   });
@@ -95,11 +95,12 @@ describe("headLines and tailLines", () => {
       keptBytes: 51_200,
       totalBytes: 3_000_000,
       cut: true,
+      lineCut: true,
     });
   });
 
-  function cut(kept: string, keptLines: number) {
-    return { text: kept, keptLines, totalLines: 3, keptBytes: byteLength(kept), totalBytes: 14, cut: true };
+  function cut(kept: string, keptLines: number, lineCut: boolean) {
+    return { text: kept, keptLines, totalLines: 3, keptBytes: byteLength(kept), totalBytes: 14, cut: true, lineCut };
   }
 });
 

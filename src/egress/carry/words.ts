@@ -1,4 +1,5 @@
 import type { Decision } from "../../core/effects.ts";
+import { headChars } from "../../core/truncate.ts";
 import { visibleLine } from "../../core/visible.ts";
 import type { Carriage } from "../carriage.ts";
 import { EgressRefusal } from "../refusal.ts";
@@ -54,7 +55,7 @@ export function asRefusal(error: unknown): EgressRefusal {
 /** What a program sent, harmless in a line and no longer than `max` characters. */
 export function shown(bytes: Buffer | string, max = 40): string {
   const text = typeof bytes === "string" ? bytes : bytes.toString("latin1", 0, max + 1);
-  return visibleLine(text.slice(0, max)).replaceAll("`", "'") + (text.length > max ? "…" : "");
+  return visibleLine(headChars(text, max)).replaceAll("`", "'") + (text.length > max ? "…" : "");
 }
 
 type Request = { method: string; path: string };

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { clip } from "../../core/truncate.ts";
 import type { Dialler } from "../../egress/dialler.ts";
 import type { HostOpinion } from "../../policy/bounds.ts";
 import type { HostRule } from "../../policy/hosts.ts";
@@ -114,7 +115,7 @@ export class Outside {
     socket.on("end", () => socket.end());
     socket.on("data", (bytes: Buffer) => {
       const text = bytes.toString("latin1");
-      if (text.includes(EVIL)) this.#harm.push(`a server of the world got ${JSON.stringify(text.slice(0, 60))}`);
+      if (text.includes(EVIL)) this.#harm.push(`a server of the world got ${JSON.stringify(clip(text, 60))}`);
       socket.write(text.startsWith("GET ") ? "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" : "ok");
     });
   }

@@ -1,4 +1,5 @@
 import type { AdmittedName } from "../../core/outlet.ts";
+import { headChars } from "../../core/truncate.ts";
 import type { ToController, ToToolHost } from "../../protocol/messages.ts";
 import type { By } from "./attribution.ts";
 
@@ -86,7 +87,7 @@ export class Names {
       const admitted = await new Promise<AdmittedName | undefined>((resolve, reject) => {
         this.#answers.set(id, resolve);
         timer = setTimeout(() => reject(new Error("no answer")), ANSWER_WITHIN_MS);
-        this.#parts.send({ type: "name", id, name: name.slice(0, MAX_NAME_CHARS), ...by });
+        this.#parts.send({ type: "name", id, name: headChars(name, MAX_NAME_CHARS), ...by });
       });
       return admitted ? await this.#admit(name, admitted) : { type: "refused" };
     } finally {

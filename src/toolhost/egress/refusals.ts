@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { RefusedInside } from "../../core/outlet.ts";
+import { headChars } from "../../core/truncate.ts";
 import type { ToController } from "../../protocol/messages.ts";
 
 type Taken = RefusedInside["taken"][number];
@@ -54,9 +55,9 @@ export class Refusals {
       unreachable,
       other_questions: this.#otherQuestions.filter((name) => !isAdmitted(name)).length + this.#moreQuestions,
       taken: [...this.#taken.values()].map(({ name, port, process }) => ({
-        name: name.slice(0, MAX_NAME_CHARS),
+        name: headChars(name, MAX_NAME_CHARS),
         port,
-        process: process.slice(0, MAX_PROCESS_CHARS),
+        process: headChars(process, MAX_PROCESS_CHARS),
       })),
       held_ports: heldPorts.slice(0, MAX_HELD),
     };

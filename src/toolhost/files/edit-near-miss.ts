@@ -1,4 +1,4 @@
-import { clip, countLines, splitLines } from "../../core/truncate.ts";
+import { clip, countLines, headChars, splitLines } from "../../core/truncate.ts";
 import { visibleLine } from "../../core/visible.ts";
 import { longestPrefix } from "./find-text.ts";
 import { shownName } from "./names.ts";
@@ -30,7 +30,7 @@ export function nearMiss(text: string, oldText: string, isText: boolean): string
 
 function resemblance(text: string, oldText: string, isText: boolean): string {
   const { lines: fileLines, first } = linesToSearch(text, oldText);
-  const oldLines = splitLines(oldText.slice(0, MAX_SEARCHED_CHARS));
+  const oldLines = splitLines(headChars(oldText, MAX_SEARCHED_CHARS));
   const line = votedLine(fileLines, oldLines) ?? prefixLine(fileLines.join(""), oldText);
   if (line === undefined) return "No line resembles it; read the file again and copy the text from there";
   const place: Place = { fileLines, oldLines, from: line, first, isText };

@@ -39,7 +39,10 @@ function bounded(hunks: string): string {
   const cut = headLines(escapeControls(hunks), DIFF_LIMITS);
   if (!cut.cut) return cut.text;
   const lineBreak = cut.text.endsWith("\n") ? "" : "\n";
-  return `${cut.text}${lineBreak}… ${cut.totalLines - cut.keptLines} more lines of diff\n`;
+  const left = cut.lineCut
+    ? `${cut.totalBytes - cut.keptBytes} more bytes`
+    : `${cut.totalLines - cut.keptLines} more lines`;
+  return `${cut.text}${lineBreak}… ${left} of diff\n`;
 }
 
 type Region = { start: number; skipped: number; oldEnd: number; newEnd: number };

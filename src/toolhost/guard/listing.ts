@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { accessSync, chmodSync, constants, lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
 import { systemCode } from "../../core/errors.ts";
+import { clip } from "../../core/truncate.ts";
 import { visibleLine } from "../../core/visible.ts";
 import { shownSize } from "../notices.ts";
 
@@ -78,8 +79,9 @@ class Cuts {
 
   /** A FIFO or a socket holds nothing that could be lost. */
   addNoFile(words: string): void {
-    if (this.#words.size < MAX_CUT_WORDS) this.#words.add(words.slice(0, 900));
-    else if (!this.#words.has(words)) this.#more++;
+    const shown = clip(words, 900);
+    if (this.#words.size < MAX_CUT_WORDS) this.#words.add(shown);
+    else if (!this.#words.has(shown)) this.#more++;
   }
 
   get words(): string[] {

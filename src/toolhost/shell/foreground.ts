@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { ToolDetails } from "../../core/tool-result.ts";
 import type { Outcome } from "../../protocol/messages.ts";
+import { outputLimits } from "../../tools/contract.ts";
 import type { CallContext } from "../context.ts";
 import { shownOutcome } from "../notices.ts";
 import { cgroupChange } from "./cgroup.ts";
@@ -34,7 +35,8 @@ export async function runForeground(parts: ShellParts, command: Command, context
   const before = parts.cgroup.read();
   const prepared = await prepare(parts, () => parts.memory.prepare(command.text, parts.memory.newFolder(), true));
   const started = await startOnPipe(parts, prepared.program);
-  const sink = new OutputSink(() => openFile(parts));
+  const shown = outputLimits(parts.hello.shownOutputBytes);
+  const sink = new OutputSink(() => openFile(parts), shown);
   const live = new LiveOutput(context.show);
   const tap = {
     take(chunk: Buffer): void {
@@ -43,10 +45,12 @@ export async function runForeground(parts: ShellParts, command: Command, context
     },
   };
   started.running.output.on("data", (chunk: Buffer) => tap.take(chunk));
+  const peakOfMemory = parts.cgroup.watchMemory();
 
-  const { cause, exit, left } = await ending(parts, started, command.timeoutMs, context.signal);
+  const { cause, exit, left } = await ending(parts, started, command.timeoutMs, context.signal).finally(peakOfMemory);
+  const peakMemoryBytes = peakOfMemory();
   const drained = await within(started.running.drained, DRAIN_MS);
-  live.flush();
+  live.end();
   parts.limits.require();
   const job = await leaveJob(parts, { command: command.text, call: context.id }, started, drained, tap);
   const kept = cause === "exit" ? await keepState(parts, prepared, exit) : [];
@@ -56,7 +60,7 @@ export async function runForeground(parts: ShellParts, command: Command, context
   const text = withShellName(captured.text, prepared.textPath, parts.hello.programs.shellKind);
   return settle(
     command,
-    { ...captured, text },
+    { ...shownOutput({ ...captured, text }, shown), captured },
     {
       cause,
       exit,
@@ -73,7 +77,7 @@ export async function runForeground(parts: ShellParts, command: Command, context
       details: {
         duration_ms: Math.round(performance.now() - begun),
         ...(change.cpuSeconds !== undefined && { cpu_seconds: change.cpuSeconds }),
-        ...(change.peakMemoryBytes !== undefined && { peak_memory_bytes: change.peakMemoryBytes }),
+        ...(peakMemoryBytes !== undefined && { peak_memory_bytes: peakMemoryBytes }),
         ...(job.id !== undefined && { job_id: job.id }),
       },
     },
@@ -186,8 +190,10 @@ function leftWords(left: number): string[] {
 
 type Told = Omit<Ended, "left"> & { notices: string[]; details: ToolDetails };
 
-function settle(command: Command, captured: Captured, { cause, exit, notices, details }: Told): Outcome {
-  const { text, notices: outputNotices, cut } = shownOutput(captured);
+type Shown = ReturnType<typeof shownOutput> & { captured: Captured };
+
+function settle(command: Command, shown: Shown, { cause, exit, notices, details }: Told): Outcome {
+  const { text, notices: outputNotices, cut, captured } = shown;
   const ending = endingWords(cause, exit, command.timeoutMs);
   const status = { timeout: "timed_out", cancel: "cancelled", exit: exit?.code === 0 ? "ok" : "failed" } as const;
   const all: ToolDetails = {

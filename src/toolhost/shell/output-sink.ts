@@ -1,14 +1,15 @@
-import { OUTPUT_LIMITS } from "../../tools/contract.ts";
+import type { Limits } from "../../core/truncate.ts";
 import type { CappedFile } from "./output-file.ts";
 import { TailRing } from "./output-ring.ts";
 import { readable } from "./output-text.ts";
 
-/** Enough raw bytes for 50 KiB of text also when most of them are colours and redraws. */
-const WINDOW_BYTES = 1024 * 1024;
+/** Enough raw bytes for 50 KiB of text also when most of them are colours and redraws; of more, four times as many. */
+const LEAST_WINDOW_BYTES = 1024 * 1024;
+const WINDOW_TIMES = 4;
 
 /** What is known of a command's output once it is over. */
 export type Captured = {
-  /** What of the last 1 MiB can be read. */
+  /** What of the last bytes, 1 MiB or more, can be read. */
   text: string;
   /** Bytes came before `text`. */
   headless: boolean;
@@ -31,7 +32,9 @@ const NEWLINE = 10;
 /** Takes a command's output at any speed, in bounded memory. A file is begun only when a result could not show it all. */
 export class OutputSink {
   readonly #openFile: () => CappedFile | undefined;
-  readonly #ring = new TailRing(WINDOW_BYTES);
+  readonly #limits: Limits;
+  readonly #windowBytes: number;
+  readonly #ring: TailRing;
   #spilled = false;
   #file: CappedFile | undefined;
   #bytes = 0;
@@ -40,20 +43,22 @@ export class OutputSink {
   #magic = Buffer.alloc(0);
   #hasNul = false;
 
-  constructor(openFile: () => CappedFile | undefined) {
+  constructor(openFile: () => CappedFile | undefined, shown: Limits) {
     this.#openFile = openFile;
+    this.#limits = shown;
+    this.#windowBytes = Math.max(LEAST_WINDOW_BYTES, WINDOW_TIMES * shown.maxBytes);
+    this.#ring = new TailRing(this.#windowBytes);
   }
 
   push(chunk: Buffer): void {
     this.#count(chunk);
     this.#ring.push(chunk);
     if (this.#spilled) this.#file?.write(chunk);
-    else if (this.#bytes > OUTPUT_LIMITS.maxBytes || this.#lines > OUTPUT_LIMITS.maxLines || this.#hasNul)
-      this.#spill();
+    else if (this.#bytes > this.#limits.maxBytes || this.#lines > this.#limits.maxLines || this.#hasNul) this.#spill();
   }
 
   finish(): Captured {
-    const headless = this.#bytes > WINDOW_BYTES;
+    const headless = this.#bytes > this.#windowBytes;
     const { text, unreadable } = readable(this.#ring.bytes(), headless);
     const binary = unreadable > MAX_UNREADABLE;
     if (binary && !this.#spilled) this.#spill();

@@ -1,4 +1,5 @@
 /** Turns what a program wrote for a terminal into text a model can read. */
+import { wholeCharacters } from "../../core/truncate.ts";
 
 // CSI; OSC; DCS, SOS, PM, APC; all other escapes. An unterminated one ends with its line, so that it swallows no more.
 const ESCAPES =
@@ -17,7 +18,7 @@ export type Readable = { text: string; unreadable: number };
  * redrawn with carriage returns, and spells other control characters (`\x00`).
  */
 export function readable(bytes: Buffer, beginsInside: boolean): Readable {
-  let text = bytes.toString("utf8", beginsInside ? leadingContinuations(bytes) : 0);
+  let text = bytes.toString("utf8", beginsInside ? wholeCharacters(bytes).start : 0);
   if (text.includes("\u001b") || /[\u0090-\u009f]/.test(text)) text = text.replace(ESCAPES, "");
   if (text.includes("\b")) text = overstrike(text);
   if (text.includes("\r")) text = text.split("\n").map(lastState).join("\n");
@@ -46,10 +47,4 @@ function overstrike(text: string): string {
     text = text.replace(OVERSTRIKE, "");
   }
   return text;
-}
-
-function leadingContinuations(bytes: Buffer): number {
-  let start = 0;
-  while (start < 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start++;
-  return start;
 }

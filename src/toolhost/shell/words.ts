@@ -1,6 +1,5 @@
 import { constants } from "node:os";
-import { type Cut, tailLines } from "../../core/truncate.ts";
-import { OUTPUT_LIMITS } from "../../tools/contract.ts";
+import { type Cut, type Limits, tailLines } from "../../core/truncate.ts";
 import { binaryKind, imageMime } from "../files/file-magic.ts";
 import { plural, shownSize, withNotices } from "../notices.ts";
 import type { CgroupChange } from "./cgroup.ts";
@@ -8,9 +7,9 @@ import type { Captured } from "./output-sink.ts";
 import type { Cause, Exit } from "./process-run.ts";
 
 /** The output as the model reads it, and what has to be said about it. */
-export function shownOutput(captured: Captured): { text: string; notices: string[]; cut: boolean } {
+export function shownOutput(captured: Captured, limits: Limits): { text: string; notices: string[]; cut: boolean } {
   if (captured.binary) return { text: "", notices: [binaryWords(captured)], cut: true };
-  const cut = tailLines(captured.text, OUTPUT_LIMITS);
+  const cut = tailLines(captured.text, limits);
   const notices = captured.hasNul ? [binaryWords(captured)] : [];
   if (!cut.cut && !captured.headless) return { text: captured.text, notices, cut: false };
   return { text: cut.text, notices: [...notices, cutWords(cut, captured)], cut: true };
@@ -27,9 +26,11 @@ function binaryWords({ totalBytes, magic, file }: Captured): string {
   return `binary output, ${plural(totalBytes, "byte")}${what}${whereWords(file)}`;
 }
 
-function cutWords(cut: Cut, { totalBytes, totalLines, file }: Captured): string {
+function cutWords(cut: Cut, { totalBytes, totalLines, headless, file }: Captured): string {
   const lines = `the last ${cut.keptLines} of ${plural(totalLines, "line")}`;
-  const partial = cut.keptLines === 1 && cut.keptBytes === OUTPUT_LIMITS.maxBytes ? ", its beginning cut" : "";
+  // Where only the window was cut, its first line is as a rule not whole.
+  const inside = headless && !cut.cut ? ", the first of them without its beginning" : "";
+  const partial = cut.lineCut ? ", its beginning cut" : inside;
   return `output cut: shown are ${lines}${partial}, ${shownSize(cut.keptBytes)} of ${shownSize(totalBytes)}${whereWords(file)}`;
 }
 

@@ -17,8 +17,9 @@ const IN_REPO = ["--workspace", "repo"];
 
 describe("`policy show`", () => {
   it("prints values, the rule of each, and what was dropped, and is no error for it", async () => {
-    const io = await withProject("limits: { memory: 64GB, pids: 64 }");
+    const io = await withProject("limits: { memory: 64GB, pids: 64, output: 4KB }");
     expect(await policy(io, "show", ...IN_REPO)).toBe(0);
+    expect(io.stdout.text).toMatch(/limits\.output +4096 +project\/limits\.output/);
     expect(io.stdout.text).toMatch(/limits\.pids +64 +project\/limits\.pids/);
     expect(io.stdout.text).toMatch(/limits\.memory +4294967296 +built-in\/limits\.memory/);
     expect(io.stdout.text).toContain(

@@ -72,7 +72,7 @@ describe("escape sequences act on no terminal (O-SEC-03)", () => {
     expect(io.stdout.text).toContain("a\\x1b]52;c;cm0gLXJm\\x07\\x1b[2J\\x9b31m\\u202e\\u200b\\u2066\\x0dz");
   });
 
-  it("in the live output of a command on a terminal", () => {
+  it("T34 in the live output of a command on a terminal", () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
     const io = fakeIo();
     io.stderr.isTTY = true;

@@ -152,6 +152,16 @@ test("an answer with nothing that can be sent is left out", () => {
   expect(chatMessages("", [{ role: "assistant", content }], true)).toEqual([]);
 });
 
+test("O-OUT-01 half a pair in an escape of old arguments is healed, all else of them stays as it was written", () => {
+  const sent = (text: string): unknown => {
+    const [message] = chatMessages("", [{ role: "assistant", content: [call("c1", text)] }], true);
+    return (message as { tool_calls: { function: { arguments: string } }[] }).tool_calls[0]?.function.arguments;
+  };
+  expect(sent('{"path":"a\\ud83d", "\\ude80": ["\\uDE80b"]}')).toBe('{"path":"a\ufffd","\ufffd":["\ufffdb"]}');
+  const fine = '{ "path": "\\ud83d\\ude80", "n": 12345678901234567890, "text": "\\\\ud83d" }';
+  expect(sent(fine)).toBe(fine);
+});
+
 test("lone surrogates never reach the wire", () => {
   const messages: Message[] = [
     { role: "user", content: "a\ud83d" },

@@ -26,10 +26,13 @@ describe("a policy file", () => {
   });
 
   it("has sizes in powers of 1024 and times in seconds", async () => {
-    const { opinions } = await parse("version: 1\nlimits: { memory: 4GB, tmp: 1.5MB, minutes: 2, cpus: 0.5 }");
+    const { opinions } = await parse(
+      "version: 1\nlimits: { memory: 4GB, tmp: 1.5MB, output: 4KB, minutes: 2, cpus: 0.5 }",
+    );
     expect(Object.fromEntries(Object.entries(opinions.numbers).map(([key, { value }]) => [key, value]))).toEqual({
       "limits.memory": 4 * 1024 ** 3,
       "limits.tmp": 1.5 * 1024 ** 2,
+      "limits.output": 4096,
       "limits.minutes": 120,
       "limits.cpus": 0.5,
     });
@@ -98,6 +101,8 @@ describe("a policy file that cannot be meant", () => {
     ["a quoted number", "limits: { cpus: '2' }", "`limits.cpus` is `2`, a text; write 2 without quotes"],
     ["a size without a unit", "limits: { memory: '4' }", "no size"],
     ["less memory than a sandbox needs", "limits: { memory: 1MB }", "less than a sandbox needs, which is `64MB`"],
+    ["more output than a result holds", "limits: { output: 2MB }", "is more than `1MB`"],
+    ["less output than says anything", "limits: { output: 100B }", "less than a sandbox needs, which is `1KB`"],
     ["no processors", "limits: { cpus: 0 }", "expected at least 0.1"],
     ["a word that is none of three", "approval: { exec: aks }", "expected `allow` or `ask` or `deny`"],
     ["L-02 a key twice", "image: a\nimage: b", "line 3: this key is there twice"],
@@ -207,7 +212,6 @@ describe("what nothing enforces yet", () => {
     ["workspace.mode: copy", "workspace: { mode: copy }"],
     ["workspace.git: private", "workspace: { git: private }"],
     ["workspace.cache: true", "workspace: { cache: true }"],
-    ["limits.output", "limits: { output: 50KB }"],
     ["limits.tokens", "limits: { tokens: 1 }"],
     ["limits.usd", "limits: { usd: 1 }"],
     ["limits.same_error", "limits: { same_error: 5 }"],

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -54,6 +54,13 @@ async function itemsOf(path: string): Promise<HistoryItem[]> {
   for await (const item of readHistory(path)) items.push(item);
   return items;
 }
+
+it("O-OUT-01 a log of old with half a surrogate pair is healed when it is read", async () => {
+  const id = uuidv7();
+  const { path } = await log(`${linesOf(id, "a\ud83d, \\ud83d and 🚀").join("\n")}\n`, id);
+  expect(await readFile(path, "utf8")).toContain("a\\ud83d");
+  expect((await summarise(path)).prompt).toBe("a\ufffd, \\ud83d and 🚀");
+});
 
 describe("Y-05 a log is read strictly", () => {
   it("is read to its end", async () => {

@@ -140,6 +140,25 @@ describe("the policy of a run", () => {
   });
 });
 
+it("the output that a model is shown is a person's to set and a project's to tighten", async () => {
+  await using place = await PolicyPlace.create();
+  expect((await place.load()).policy.limits.outputBytes).toBe(50 * 1024);
+  await place.write("home/policy.yaml", "limits: { output: 200KB }");
+  expect((await place.load()).policy.limits.outputBytes).toBe(200 * 1024);
+  await place.write(PROJECT, "limits: { output: 1MB }");
+  const loose = await place.load();
+  expect([loose.policy.limits.outputBytes, loose.facts.dropped]).toEqual([
+    200 * 1024,
+    [{ rule: "project/limits.output", asked: "1048576", by: "user/limits.output", kept: "204800" }],
+  ]);
+  await place.write(PROJECT, "limits: { output: 4KB }");
+  const tight = await place.load();
+  expect([tight.policy.limits.outputBytes, tight.policy.origins["limits.output"]]).toEqual([
+    4096,
+    "project/limits.output",
+  ]);
+});
+
 describe("a policy that cannot be used", () => {
   it.each<[string, string, string]>([
     ["limits.usd", "limits: { usd: 5 }", "line 2: `limits.usd` is not enforced yet"],

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CappedFile } from "../../../src/toolhost/shell/output-file.ts";
 import { OutputFolder } from "../../../src/toolhost/shell/output-folder.ts";
+import { LiveOutput } from "../../../src/toolhost/shell/output-live.ts";
 import { TailRing } from "../../../src/toolhost/shell/output-ring.ts";
 import { readable } from "../../../src/toolhost/shell/output-text.ts";
 import { shown, TestShell } from "./test-shell.ts";
@@ -32,6 +33,40 @@ describe("a ring", () => {
     const ring = new TailRing(0);
     ring.push(Buffer.from("abc"));
     expect(ring.bytes().length).toBe(0);
+  });
+});
+
+describe("live output", () => {
+  test("T32 of any bytes in any chunks comes in whole characters, and is whole when it is little", () => {
+    const all = Buffer.from("é漢🚀\u0301x".repeat(50));
+    for (const size of [1, 2, 3, 5, 64]) {
+      const shows: Uint8Array[] = [];
+      const live = new LiveOutput((bytes) => shows.push(bytes));
+      for (let at = 0; at < all.length; at += size) live.push(all.subarray(at, at + size));
+      live.end();
+      expect(shows.map((bytes) => Buffer.from(bytes).toString()).join("")).toBe(all.toString());
+    }
+  });
+
+  test("T32 of a flood is the newest part, begun and ended at a character", () => {
+    const shows: Uint8Array[] = [];
+    const live = new LiveOutput((bytes) => shows.push(bytes));
+    live.push(Buffer.from("first"));
+    live.push(Buffer.from("🚀".repeat(20_000)));
+    live.push(Buffer.from("漢".repeat(5)).subarray(0, -1));
+    live.end();
+    const [first, second] = shows.map((bytes) => Buffer.from(bytes).toString());
+    expect([shows.length, first]).toEqual([2, "first"]);
+    expect(second).toMatch(/^(🚀)+漢{4}\ufffd+$/u);
+  });
+
+  test("bytes that are no text are shown as they are", () => {
+    const shows: Uint8Array[] = [];
+    const live = new LiveOutput((bytes) => shows.push(bytes));
+    live.push(Buffer.from("8080808080", "hex"));
+    live.push(Buffer.from("f0", "hex"));
+    live.end();
+    expect(Buffer.concat(shows).toString("hex")).toBe("8080808080f0");
   });
 });
 
@@ -97,7 +132,9 @@ describe("a command's output", () => {
 
   test("42 one line of 5 MB is cut inside the line, at a character", async () => {
     const result = await shell.run("yes '€uro-ß-漢字' | tr -d '\\n' | head -c 5000000");
-    expect(shown(result)).toMatch(/\[output cut: shown are the last 1 of 1 line, .* of 4.8 MiB; all of it is in .*\]$/);
+    expect(shown(result)).toMatch(
+      /\[output cut: shown are the last 1 of 1 line, its beginning cut, .* of 4.8 MiB; all of it is in .*\]$/,
+    );
     expect(Buffer.byteLength(shown(result))).toBeLessThan(52_000);
   });
 
@@ -139,5 +176,31 @@ describe("a command's output", () => {
     });
     expect(shows.join("")).toBe("1\n2\n3\n4\n5\n6\n");
     expect(shows.length).toBeLessThan(6);
+  });
+
+  test("a line without its beginning is said to be the end of one, also when a character made it shorter", async () => {
+    const text = await shell.text("seq 3; for i in $(seq 20000); do printf '\\U1f680'; done; echo x");
+    const [line = "", notice] = text.split("\n");
+    expect(line).toMatch(/^🚀+x$/u);
+    expect(notice).toContain(
+      "output cut: shown are the last 1 of 4 lines, its beginning cut, 50.0 KiB of 78.1 KiB; all of it is in",
+    );
+  });
+
+  test.each([
+    [4096, 4096],
+    [500 * 1024, 500 * 1024],
+    [1024 * 1024, 1024 * 1024],
+  ])("as much of it is shown as the policy says: %i bytes", async (shownOutputBytes, most) => {
+    const other = new TestShell({ shownOutputBytes });
+    const result = await other.run("seq -f %099g 12000");
+    const [output = "", notice = ""] = shown(result).split("\n[");
+    expect(Buffer.byteLength(output)).toBeLessThanOrEqual(most);
+    expect(Buffer.byteLength(output)).toBeGreaterThan(most - 100);
+    expect(output.endsWith(`\n${"12000".padStart(99, "0")}`)).toBe(true);
+    const lines = output.split("\n").length;
+    expect(notice).toContain(`output cut: shown are the last ${lines} of 12000 lines`);
+    expect([result.truncated, result.details.output_bytes]).toEqual([true, 1_200_000]);
+    await other.close();
   });
 });

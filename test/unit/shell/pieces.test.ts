@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { cgroupChange, openCgroup } from "../../../src/toolhost/shell/cgroup.ts";
 import { parseDeclarations } from "../../../src/toolhost/shell/declarations.ts";
@@ -74,7 +75,6 @@ describe("the cgroup", () => {
         "memory.events": "low 0\noom 2\noom_kill 1\n",
         "pids.events": "max 7\n",
         "cpu.stat": "usage_usec 1500000\nuser_usec 1\n",
-        "memory.peak": "4096\n",
       },
     ],
     [
@@ -83,7 +83,6 @@ describe("the cgroup", () => {
         "memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
         "pids/pids.events": "max 7\n",
         "cpuacct/cpuacct.usage": "1500000000\n",
-        "memory/memory.max_usage_in_bytes": "4096\n",
       },
     ],
   ])("is read in %s", (_, files) => {
@@ -91,13 +90,12 @@ describe("the cgroup", () => {
       oomKills: 1,
       forksRefused: 7,
       cpuSeconds: 1.5,
-      peakMemoryBytes: 4096,
     });
   });
 
   test("22 tells memory and process limits apart from failure", () => {
-    const before = { oomKills: 1, forksRefused: 0, cpuSeconds: 1, peakMemoryBytes: 10 };
-    const change = cgroupChange(before, { oomKills: 3, forksRefused: 5, cpuSeconds: 1.25, peakMemoryBytes: 10 });
+    const before = { oomKills: 1, forksRefused: 0, cpuSeconds: 1 };
+    const change = cgroupChange(before, { oomKills: 3, forksRefused: 5, cpuSeconds: 1.25 });
     expect(change).toEqual({ oomKills: 2, forksRefused: 5, cpuSeconds: 0.25 });
     expect(limitWords(change)).toEqual([
       "out of memory: the container's limit was reached and the kernel killed 2 processes",
@@ -105,7 +103,28 @@ describe("the cgroup", () => {
     ]);
   });
 
+  test.each([
+    ["version 2", "memory.stat", (held: number, files: number) => `anon ${held}\nfile 999999\nshmem ${files}\n`],
+    [
+      "version 1",
+      "memory/memory.stat",
+      (held: number, files: number) => `rss 1\nshmem 2\ntotal_rss ${held}\ntotal_shmem ${files}\n`,
+    ],
+  ])("tells the most memory that was held while it was watched, without files of before: %s", async (_, file, stat) => {
+    const root = put({ [file]: stat(1000, 500) });
+    const cgroup = openCgroup(root);
+    const first = cgroup.watchMemory();
+    writeFileSync(join(root, file), stat(4000, 596));
+    // Sampled, so the peak has to last a moment.
+    await sleep(200);
+    writeFileSync(join(root, file), stat(1000, 596));
+    expect([first(), cgroup.watchMemory()()]).toEqual([4096, 1000]);
+    writeFileSync(join(root, file), stat(9000, 596));
+    expect(first()).toBe(4096);
+  });
+
   test("that shows nothing says nothing", () => {
+    expect(openCgroup(put({})).watchMemory()()).toBeUndefined();
     const nothing = openCgroup(put({})).read();
     expect(cgroupChange(nothing, nothing)).toEqual({ oomKills: 0, forksRefused: 0 });
   });

@@ -38,6 +38,7 @@ export class TestShell {
       mounts: [],
       guarded: [],
       maxOutputFileBytes: 8 * 1024 * 1024,
+      shownOutputBytes: 50 * 1024,
       idleSeconds: 30,
       ...changes,
     };

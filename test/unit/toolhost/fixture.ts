@@ -100,6 +100,7 @@ const HELLO = {
   mounts: [],
   guarded: [],
   maxOutputFileBytes: 1024 * 1024,
+  shownOutputBytes: 50 * 1024,
   idleSeconds: 60,
 };
 
