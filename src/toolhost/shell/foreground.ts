@@ -15,6 +15,7 @@ import { callProcesses, endable, prepare, type ShellParts, type Started, startOn
 import { killAll } from "./process-kill.ts";
 import { type Cause, type Exit, firstCause, within } from "./process-run.ts";
 import { keyOf, type Proc } from "./process-table.ts";
+import { questionWords } from "./questions.ts";
 import { endingWords, limitWords, resultText, shownOutput, withShellName } from "./words.ts";
 
 /** How long output is read after the main process has ended: what it wrote is in the pipe by then. */
@@ -155,10 +156,10 @@ async function keepState(parts: ShellParts, prepared: Prepared, exit: Exit | und
   return parts.memory.commit(prepared);
 }
 
-/** bash runs the lines before a syntax error; exit code 2 alone does not tell it from a command that failed. */
-async function parses({ hello }: ShellParts, { program }: Prepared): Promise<boolean> {
-  if (hello.programs.shellKind === "sh") return true;
-  const args = ["--noprofile", "--norc", "-O", "extglob", "-n", ...program.args.slice(-1)];
+/** A shell runs the lines before a syntax error; exit code 2 alone does not tell it from a command that failed. */
+async function parses({ hello }: ShellParts, { program, textPath }: Prepared): Promise<boolean> {
+  const options = hello.programs.shellKind === "sh" ? [] : ["--noprofile", "--norc", "-O", "extglob"];
+  const args = [...options, "-n", textPath];
   const check = spawn(program.file, args, {
     cwd: program.cwd,
     env: {},
@@ -188,6 +189,7 @@ type Told = Omit<Ended, "left"> & { notices: string[]; details: ToolDetails };
 
 function settle(command: Command, captured: Captured, { cause, exit, notices, details }: Told): Outcome {
   const { text, notices: outputNotices, cut } = shownOutput(captured);
+  const asked = cause === "exit" && exit ? questionWords(text, exit.code) : [];
   const ending = endingWords(cause, exit, command.timeoutMs);
   const status = { timeout: "timed_out", cancel: "cancelled", exit: exit?.code === 0 ? "ok" : "failed" } as const;
   const all: ToolDetails = {
@@ -196,5 +198,5 @@ function settle(command: Command, captured: Captured, { cause, exit, notices, de
     output_bytes: captured.totalBytes,
     ...(captured.file && { output_path: captured.file.path }),
   };
-  return shownOutcome(status[cause], resultText(text, [...outputNotices, ...notices, ...ending]), all, cut);
+  return shownOutcome(status[cause], resultText(text, [...outputNotices, ...notices, ...asked, ...ending]), all, cut);
 }

@@ -110,24 +110,27 @@ return $__glovebox_status
  * variables are not carried, and an EXIT trap of a command that ends with `exit` takes the place of ours.
  */
 export function posixScript(state: ShellState, text: string, saved: string, nonce: string): string {
+  const isOld = (item: { name: string }): boolean => item.name === "OLDPWD";
+  // The last line is one command, so that `set -v` has nothing of ours to show, and has no `exit` that `set -x` would.
   return `{ printf 500 >|/proc/self/oom_score_adj; } 2>/dev/null
-${state.variables.map((item) => item.text).join("\n")}
+${state.variables.flatMap((item) => (isOld(item) ? [] : [item.text])).join("\n")}
 cd -- ${quoted(state.cwd)} || cd /
+${state.variables.find(isOld)?.text ?? "unset OLDPWD"}
 umask ${state.umask}
 __glovebox_save() {
   __glovebox_status=$?
+  trap '' XFSZ
+  unset -f command printf pwd umask
   {
     pwd; printf '\\0'
     umask; printf '\\0'
     export -p; printf '\\0\\0\\0\\0'
     printf '%s' ${quoted(nonce)}
-  } >|${quoted(saved)} 2>/dev/null
+  } >|${quoted(saved)}
   return $__glovebox_status
 }
-trap __glovebox_save 0
+trap '{ __glovebox_save; } 2>/dev/null' 0
 true
-. ${quoted(text)}
-__glovebox_save
-exit $__glovebox_status
+{ . ${quoted(text)}; { __glovebox_save; } 2>/dev/null; }
 `;
 }

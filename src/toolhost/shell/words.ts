@@ -18,7 +18,11 @@ export function shownOutput(captured: Captured): { text: string; notices: string
 
 /** Messages of the shell under the name any shell has, instead of a path of ours that means nothing to the model. */
 export function withShellName(text: string, textPath: string, shellKind: string): string {
-  return text.replaceAll(`${textPath}: `, `${shellKind}: `);
+  if (!text.includes(textPath)) return text;
+  const path = textPath.replace(/[^\w/]/g, "\\$&");
+  // busybox says `sh: FILE: line 3: `, dash `sh: 3: FILE: `.
+  const named = shellKind === "sh" ? text.replace(new RegExp(`\\bsh: (\\d+: )?${path}: `, "g"), "sh: $1") : text;
+  return named.replaceAll(`${textPath}: `, `${shellKind}: `);
 }
 
 function binaryWords({ totalBytes, magic, file }: Captured): string {

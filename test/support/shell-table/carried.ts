@@ -28,9 +28,9 @@ export const CARRIED_ROWS: Row[] = [
   },
   {
     title: "25 an exported variable is carried with quotes, newlines and blanks",
-    command: 'export KEPT=$(printf "a\'b\\n\\"c\\"  \\$d")',
+    command: 'export V=$(printf "a\'b\\n\\"c\\"  \\$d")',
     text: "(no output)",
-    tidy: '[ "$KEPT" = "a\'b\n\\"c\\"  \\$d" ] || exit 9',
+    tidy: '[ "$V" = "a\'b\n\\"c\\"  \\$d" ] || exit 9',
   },
   {
     title: "25 functions, aliases, arrays and plain variables are carried by bash",

@@ -106,7 +106,7 @@ export class TableShell implements AsyncDisposable {
   }
 
   async #endJobs(): Promise<void> {
-    for (const kill of this.#jobs.splice(0)) await this.call(`${kill.replace("kill", "kill -9")}; true`);
+    for (const kill of this.#jobs.splice(0)) await this.call(`${kill.replace("kill", "kill -s KILL")}; true`);
   }
 
   /** Builtins only, and no process of its own. */
