@@ -111,14 +111,15 @@ return $__glovebox_status
  */
 export function posixScript(state: ShellState, text: string, saved: string, nonce: string): string {
   const isOld = (item: { name: string }): boolean => item.name === "OLDPWD";
-  // The last line is one command, so that `set -v` has nothing of ours to show, and has no `exit` that `set -x` would.
+  // The last line is one command, so that `set -v` has nothing of ours to show. A trace shows simple commands: there is
+  // none before the redirection, and no `exit` unless no file can be opened any more.
   return `{ printf 500 >|/proc/self/oom_score_adj; } 2>/dev/null
 ${state.variables.flatMap((item) => (isOld(item) ? [] : [item.text])).join("\n")}
 cd -- ${quoted(state.cwd)} || cd /
 ${state.variables.find(isOld)?.text ?? "unset OLDPWD"}
 umask ${state.umask}
 __glovebox_save() {
-  __glovebox_status=$?
+  __glovebox_status=$1
   trap '' XFSZ
   unset -f command printf pwd umask
   {
@@ -127,10 +128,13 @@ __glovebox_save() {
     export -p; printf '\\0\\0\\0\\0'
     printf '%s' ${quoted(nonce)}
   } >|${quoted(saved)}
-  return $__glovebox_status
+  __glovebox_done=1
+  __glovebox_end
 }
-trap '{ __glovebox_save; } 2>/dev/null' 0
+__glovebox_end() { return "$__glovebox_status"; }
+trap '{ __glovebox_save "$?"; } 2>/dev/null' 0
+__glovebox_done=
 true
-{ . ${quoted(text)}; { __glovebox_save; } 2>/dev/null; }
+{ . ${quoted(text)}; for __glovebox_status in "$?"; do { __glovebox_save "$__glovebox_status"; } 2>/dev/null || case $__glovebox_done in "") exit "$__glovebox_status";; *) { __glovebox_end; } 2>/dev/null;; esac; done; }
 `;
 }

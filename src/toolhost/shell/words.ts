@@ -31,9 +31,11 @@ function binaryWords({ totalBytes, magic, file }: Captured): string {
   return `binary output, ${plural(totalBytes, "byte")}${what}${whereWords(file)}`;
 }
 
-function cutWords(cut: Cut, { totalBytes, totalLines, file }: Captured): string {
+function cutWords(cut: Cut, { text, headless, totalBytes, totalLines, file }: Captured): string {
   const lines = `the last ${cut.keptLines} of ${plural(totalLines, "line")}`;
-  const partial = cut.keptLines === 1 && cut.keptBytes === OUTPUT_LIMITS.maxBytes ? ", its beginning cut" : "";
+  const start = text.length - cut.text.length;
+  const begins = start === 0 ? !headless : text[start - 1] === "\n";
+  const partial = cut.keptLines === 1 && !begins ? ", its beginning cut" : "";
   return `output cut: shown are ${lines}${partial}, ${shownSize(cut.keptBytes)} of ${shownSize(totalBytes)}${whereWords(file)}`;
 }
 

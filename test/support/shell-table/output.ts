@@ -55,7 +55,7 @@ export const OUTPUT_ROWS: Row[] = [
   {
     title: "O-OUT-04 43 a NUL and invalid UTF-8 do not cut the rest",
     command: "printf 'text text text text a\\000b\\377\\n'; echo rest",
-    text: `text text text text a\\x00b\ufffd\nrest\n[binary output, 29 bytes; ${WHERE}]`,
+    text: `text text text text a\\x00b\ufffd\nrest\n[binary output, 30 bytes; ${WHERE}]`,
   },
   {
     title: "O-OUT-04 44 colours, cursor moves, clearing and the other screen vanish",
