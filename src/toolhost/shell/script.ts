@@ -44,7 +44,6 @@ function trapScript(save: string): string {
   const first = `{ __glovebox_status=$? POSIXLY_CORRECT=1; \\trap - DEBUG ERR RETURN; \\. ${plain(save)}; } >/dev/null 2>&1 <${plain(save)}\n`;
   return `trap () {
   { local -; set +vxu; } 2>/dev/null
-  if (( BASH_SUBSHELL )) || [[ $1 == -l ]]; then builtin trap "$@"; return; fi
   local __glovebox_first=${quoted(first)} __glovebox_text __glovebox_signal
   if [[ $# -eq 0 || $1 == -p ]]; then
     __glovebox_text=$(builtin trap "$@")
@@ -54,6 +53,7 @@ function trapScript(save: string): string {
     [[ -z $__glovebox_text ]] || printf '%s\\n' "$__glovebox_text"
     return
   fi
+  if (( BASH_SUBSHELL )) || [[ $1 == -l ]]; then builtin trap "$@"; return; fi
   if [[ $1 == -- ]]; then shift; fi
   __glovebox_text=$1
   if [[ $# -eq 1 ]]; then __glovebox_text=-; else shift; fi

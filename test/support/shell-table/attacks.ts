@@ -1,18 +1,27 @@
 import type { Row } from "./row.ts";
 
+const NO_PKILL: Row["on"] = {
+  // Debian's has no pkill.
+  busybox: {
+    command: "killall node toolhost gbx 2>&1; echo $?",
+    text: "killall: node: no process killed\nkillall: toolhost: no process killed\nkillall: gbx: no process killed\n1\n",
+  },
+  sh: { text: "{line 1}: pkill: not found\n127\n" },
+};
+
 /** The list under the table: commands that turn on the shell or on what is around it. */
 export const ATTACK_ROWS: Row[] = [
   {
     title: "pkill node meets nobody",
     command: "pkill node; echo $?",
     text: "1\n",
-    on: { sh: { text: "sh: 1: pkill: not found\n127\n" } },
+    on: NO_PKILL,
   },
   {
     title: "pkill -f toolhost meets nobody",
     command: "pkill -9 -f tool[h]ost; echo $?",
     text: "1\n",
-    on: { sh: { text: "sh: 1: pkill: not found\n127\n" } },
+    on: NO_PKILL,
   },
   {
     title: "closed descriptors are that command's",

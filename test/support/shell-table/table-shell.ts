@@ -50,11 +50,15 @@ export class TableShell implements AsyncDisposable {
   }
 
   /** Runs a row and cancels it when it has begun; one that has no output yet at once. */
-  async cancel({ command, with: extra = {} }: Variant): Promise<{ status: ToolStatus; text: string }> {
+  async cancel({ command, status, with: extra = {} }: Variant): Promise<{ status: ToolStatus; text: string }> {
     await this.#begin();
     const controller = new AbortController();
     const pending = this.#opened.sandbox.call(
-      { tool: "bash", args: { ...extra, timeout: 30, command: `echo begun\n${command}` }, deadlineMs: 60_000 },
+      {
+        tool: "bash",
+        args: { ...extra, ...(status === "timed_out" && { timeout: 30 }), command: `echo begun\n${command}` },
+        deadlineMs: 60_000,
+      },
       { signal: controller.signal, onOutput: () => controller.abort() },
     );
     if (extra["background"]) controller.abort();
@@ -84,8 +88,8 @@ export class TableShell implements AsyncDisposable {
     return seen;
   }
 
-  alive({ leavesIn }: Partial<Variant>): string {
-    return `${leavesIn ?? join(this.root, "kept")}|${KEPT}\n[exit code 7]|7`;
+  alive({ leavesIn, said = "" }: Partial<Variant>): string {
+    return `${leavesIn ?? join(this.root, "kept")}|${KEPT}\n${said}[exit code 7]|7`;
   }
 
   async #begin(): Promise<void> {
@@ -111,7 +115,7 @@ export class TableShell implements AsyncDisposable {
 
   /** Builtins only, and no process of its own. */
   async #processes(): Promise<number> {
-    return Number.parseInt(words(await this.call("set -- /proc/[0-9]*; echo $#")), 10);
+    return Number.parseInt(words(await this.call('set -- /proc/[0-9]*; echo "$#"')), 10);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
