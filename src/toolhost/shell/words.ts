@@ -1,4 +1,5 @@
 import { constants } from "node:os";
+import { dirname } from "node:path";
 import { type Cut, tailLines } from "../../core/truncate.ts";
 import { OUTPUT_LIMITS } from "../../tools/contract.ts";
 import { binaryKind, imageMime } from "../files/file-magic.ts";
@@ -16,13 +17,22 @@ export function shownOutput(captured: Captured): { text: string; notices: string
   return { text: cut.text, notices: [...notices, cutWords(cut, captured)], cut: true };
 }
 
-/** Messages of the shell under the name any shell has, instead of a path of ours that means nothing to the model. */
+/**
+ * The text without what is ours: messages of the shell come under the name any shell has instead of a path that means
+ * nothing to the model, and the trap that saves, which `set -v` prints as bash reads it, is left out.
+ */
 export function withShellName(text: string, textPath: string, shellKind: string): string {
-  if (!text.includes(textPath)) return text;
-  const path = textPath.replace(/[^\w/]/g, "\\$&");
+  const folder = dirname(textPath);
+  if (!text.includes(folder)) return text;
+  const kept = text.replace(new RegExp(`^\\{ __glovebox_status=.*<${escaped(folder)}/save\\n`, "gm"), "");
   // busybox says `sh: FILE: line 3: `, dash `sh: 3: FILE: `.
-  const named = shellKind === "sh" ? text.replace(new RegExp(`\\bsh: (\\d+: )?${path}: `, "g"), "sh: $1") : text;
+  const path = escaped(textPath);
+  const named = shellKind === "sh" ? kept.replace(new RegExp(`\\bsh: (\\d+: )?${path}: `, "g"), "sh: $1") : kept;
   return named.replaceAll(`${textPath}: `, `${shellKind}: `);
+}
+
+function escaped(path: string): string {
+  return path.replace(/[^\w/]/g, "\\$&");
 }
 
 function binaryWords({ totalBytes, magic, file }: Captured): string {

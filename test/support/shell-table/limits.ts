@@ -85,3 +85,41 @@ export const TIMEOUT_ROWS: Row[] = [
     text: "ok\n",
   },
 ];
+
+const BOMBED = /\[too many processes: the container's limit was reached and a process could not start\]/;
+
+/** Row 22 and the fork bomb, for a container of little memory and few processes. */
+export const SCARCE_ROWS: Row[] = [
+  {
+    title: "22 a shell that ran out of memory is told apart from one that was killed",
+    command: "x=xxxxxxxxxxxxxxxx; while :; do x=$x$x; done",
+    code: 137,
+    text: /\[out of memory: the container's limit was reached and the kernel killed one process\]\n\[the shell was killed by SIGKILL \(exit code 137\)\]$/,
+  },
+  {
+    title: "22 a shell that was killed did not run out of anything",
+    command: "kill -9 $$",
+    code: 137,
+    text: /^(?![\s\S]*(out of memory|too many processes))[\s\S]*\[the shell was killed by SIGKILL \(exit code 137\)\]$/,
+  },
+  {
+    title: "22 a child that ran out of memory is told apart too",
+    command: "(x=xxxxxxxxxxxxxxxx; while :; do x=$x$x; done); exit 3",
+    code: 3,
+    text: /\[out of memory: the container's limit was reached and the kernel killed one process\]\n\[exit code 3\]$/,
+  },
+  {
+    title: "22 a fork bomb up to the limit on processes is told, and ended at its time",
+    command: "bomb() { bomb | bomb & }; bomb; while :; do :; done",
+    ...over(1),
+    isLong: false,
+    text: BOMBED,
+  },
+  {
+    title: "22 a fork bomb left behind leaves room for the next command",
+    command:
+      "bomb() { bomb | bomb; }; (bomb &) 2>/dev/null; i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo front",
+    text: BOMBED,
+    goesOn: true,
+  },
+];

@@ -10,7 +10,7 @@ export const OUTPUT_ROWS: Row[] = [
     title: "O-OUT-03 40 of a million lines the last 2,000 are shown, the rest is counted and kept",
     command: "seq 1 1000000",
     text: new RegExp(
-      `^998001\\n[^]*\\n1000000\\n\\[output cut: shown are the last 2000 of 1000000 lines, 13.7 KiB of 6.6 MiB; ${WHERE}\\]$`,
+      `^998001\\n[\\s\\S]*\\n1000000\\n\\[output cut: shown are the last 2000 of 1000000 lines, 13.7 KiB of 6.6 MiB; ${WHERE}\\]$`,
     ),
     on: {
       sh: {

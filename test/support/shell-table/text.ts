@@ -84,12 +84,12 @@ export const TEXT_ROWS: Row[] = [
   },
   {
     title: "O-SHELL-03 9 an unclosed substitution is a syntax error at once",
-    command: "echo $(echo",
+    command: "true\necho $(echo",
     code: 2,
-    text: `bash: line 1: unexpected EOF while looking for matching \`)'\n${SYNTAX}`,
+    text: `bash: line 3: unexpected EOF while looking for matching \`)'\n${SYNTAX}`,
     on: {
-      busybox: { text: `sh: line 1: syntax error: unexpected end of file (expecting ")")\n${SYNTAX}` },
-      sh: { text: `sh: 1: Syntax error: end of file unexpected (expecting ")")\n${SYNTAX}` },
+      busybox: { text: `sh: line 2: syntax error: unexpected end of file (expecting ")")\n${SYNTAX}` },
+      sh: { text: `sh: 2: Syntax error: end of file unexpected (expecting ")")\n${SYNTAX}` },
     },
   },
   {
