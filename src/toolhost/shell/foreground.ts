@@ -16,7 +16,7 @@ import { killAll } from "./process-kill.ts";
 import { type Cause, type Exit, firstCause, within } from "./process-run.ts";
 import { keyOf, type Proc } from "./process-table.ts";
 import { questionWords } from "./questions.ts";
-import { endingWords, limitWords, resultText, shownOutput, withShellName } from "./words.ts";
+import { endingWords, limitDetails, limitWords, resultText, shownOutput, withShellName } from "./words.ts";
 
 /** How long output is read after the main process has ended: what it wrote is in the pipe by then. */
 const DRAIN_MS = 50;
@@ -73,6 +73,7 @@ export async function runForeground(parts: ShellParts, command: Command, context
       ],
       details: {
         duration_ms: Math.round(performance.now() - begun),
+        ...limitDetails(change),
         ...(change.cpuSeconds !== undefined && { cpu_seconds: change.cpuSeconds }),
         ...(change.peakMemoryBytes !== undefined && { peak_memory_bytes: change.peakMemoryBytes }),
         ...(job.id !== undefined && { job_id: job.id }),

@@ -26,10 +26,12 @@ function isOpenQuestion(end: string): boolean {
   const line = end.slice(end.lastIndexOf("\n") + 1);
   const choice = CHOICE.exec(line);
   const afterChoice = choice && line.slice(choice.index + choice[0].length);
-  return (afterChoice !== null && /^\s*[?:>]?\s*$/.test(afterChoice)) || /\S\? ?$/.test(line);
+  return (
+    (afterChoice !== null && /^\s*[?:>]?\s*$/.test(afterChoice)) || /\S\? ?(?:[[(][^\])\n]{1,40}[\])]:? ?)?$/.test(line)
+  );
 }
 
 function isUnanswered(line: string): boolean {
   const choice = CHOICE.exec(line);
-  return choice !== null && /^\s*[?:>]?\s*\w/.test(line.slice(choice.index + choice[0].length));
+  return choice !== null && /^[)\]]?\s*[?:>]?\s*\w/.test(line.slice(choice.index + choice[0].length));
 }

@@ -1,5 +1,6 @@
 import { constants } from "node:os";
 import { dirname } from "node:path";
+import type { ToolDetails } from "../../core/tool-result.ts";
 import { type Cut, tailLines } from "../../core/truncate.ts";
 import { OUTPUT_LIMITS } from "../../tools/contract.ts";
 import { binaryKind, imageMime } from "../files/file-magic.ts";
@@ -89,6 +90,15 @@ export function limitWords({ oomKills, forksRefused }: CgroupChange): string[] {
   if (forksRefused > 0)
     words.push("too many processes: the container's limit was reached and a process could not start");
   return words;
+}
+
+/** The same as a field, which no output can imitate. */
+export function limitDetails({ oomKills, forksRefused }: CgroupChange): Pick<ToolDetails, "limits_reached"> {
+  const reached = [
+    ...(oomKills > 0 ? (["memory"] as const) : []),
+    ...(forksRefused > 0 ? (["processes"] as const) : []),
+  ];
+  return reached.length === 0 ? {} : { limits_reached: reached };
 }
 
 /** The whole text: output, then notices, then how it ended. Never empty. */

@@ -110,7 +110,7 @@ export const SCARCE_ROWS: Row[] = [
   },
   {
     title: "22 a fork bomb up to the limit on processes is told, and ended at its time",
-    command: "bomb() { bomb | bomb & }; bomb; while :; do :; done",
+    command: "bomb() { bomb | bomb & }; bomb 2>/dev/null & while :; do :; done",
     ...over(1),
     isLong: false,
     text: BOMBED,
