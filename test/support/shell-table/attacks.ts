@@ -4,7 +4,7 @@ const NO_PKILL: Row["on"] = {
   // Debian's has no pkill.
   busybox: {
     command: "killall node toolhost gbx 2>&1; echo $?",
-    text: "killall: node: no process killed\nkillall: toolhost: no process killed\nkillall: gbx: no process killed\n1\n",
+    text: "killall: node: no process killed\nkillall: toolhost: no process killed\nkillall: gbx: no process killed\n3\n",
   },
   sh: { text: "{line 1}: pkill: not found\n127\n" },
 };

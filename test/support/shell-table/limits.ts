@@ -94,6 +94,7 @@ export const SCARCE_ROWS: Row[] = [
     title: "22 a shell that ran out of memory is told apart from one that was killed",
     command: "x=xxxxxxxxxxxxxxxx; while :; do x=$x$x; done",
     code: 137,
+    limits: ["memory"],
     text: /\[out of memory: the container's limit was reached and the kernel killed one process\]\n\[the shell was killed by SIGKILL \(exit code 137\)\]$/,
   },
   {
@@ -106,6 +107,7 @@ export const SCARCE_ROWS: Row[] = [
     title: "22 a child that ran out of memory is told apart too",
     command: "(x=xxxxxxxxxxxxxxxx; while :; do x=$x$x; done); exit 3",
     code: 3,
+    limits: ["memory"],
     text: /\[out of memory: the container's limit was reached and the kernel killed one process\]\n\[exit code 3\]$/,
   },
   {
@@ -114,12 +116,15 @@ export const SCARCE_ROWS: Row[] = [
     ...over(1),
     isLong: false,
     text: BOMBED,
+    limits: ["processes"],
   },
   {
     title: "22 a fork bomb left behind leaves room for the next command",
     command:
       "bomb() { bomb | bomb; }; (bomb &) 2>/dev/null; i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo front",
     text: BOMBED,
+    limits: ["processes"],
     goesOn: true,
+    isInTheWay: true,
   },
 ];

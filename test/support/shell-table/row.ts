@@ -18,8 +18,12 @@ export type Variant = {
   text: string | RegExp;
   /** Where the shell is afterwards; omitted: where it was. */
   leavesIn?: string;
+  /** What the container ran out of; omitted: nothing. */
+  limits?: ("memory" | "processes")[];
   /** What the next command is told of it, in lines. */
   said?: string;
+  /** What it left may still have been in the way of the next command, which is then told so. */
+  isInTheWay?: boolean;
   /** What it started is to go on, until the test ends it as the result says. */
   goesOn?: boolean;
   /** Takes back, after the probe, what it did to the shell. */
@@ -76,7 +80,7 @@ export function rowOn(row: Row, placed: Placed): Variant {
 /** A text with the numbers that nobody can know as N. */
 export function anonymous(text: string): string {
   return text
-    .replace(/\bpid \d+ \([^)]*\)/g, "pid N")
+    .replace(/\bpid \d+ \((?:[^()]|\([^()]*\))*\)/g, "pid N")
     .replace(/\bpid \d+/g, "pid N")
     .replace(/(end it with kill)( --)?( -?\d+)+/g, "$1 N")
     .replace(/\bjob \d+/g, "job N")

@@ -7,10 +7,12 @@ import { type Opened, type OpenOptions, openSandbox, Place } from "../engine.ts"
 import { call, words } from "../sandbox-contract.ts";
 import { anonymous, type ImageName, type Variant } from "./row.ts";
 
-export type SeenResult = { status: ToolStatus; code: number | null; text: unknown };
+export type SeenResult = { status: ToolStatus; code: number | null; text: unknown; limits: string[] };
 
 const KEPT = "it's\n kept";
 const KILL = /end it with (kill [^\]]*)\]/;
+
+const NOTICES = /^\[(?!exit code)[^\n]*\]\n/gm;
 
 /** One sandbox for many rows, and the probe that must see the same after each of them. */
 export class TableShell implements AsyncDisposable {
@@ -68,20 +70,22 @@ export class TableShell implements AsyncDisposable {
     return { status: result.status, text: words(result) };
   }
 
-  expected({ status, code = 0, text }: Variant): SeenResult {
+  expected({ status, code = 0, text, limits = [] }: Variant): SeenResult {
     const byCode = code === 0 ? "ok" : "failed";
     return {
       status: status ?? (code === null ? "ok" : byCode),
       code,
       text: typeof text === "string" ? text : expect.stringMatching(text),
+      limits,
     };
   }
 
   /** What the next call sees, when it is right: nothing of the row, the state, its own exit code, and no process left. */
-  async probe({ goesOn, tidy }: Partial<Variant>): Promise<string> {
+  async probe({ goesOn, isInTheWay, tidy }: Partial<Variant>): Promise<string> {
     if (!goesOn) expect(this.#jobs).toEqual([]);
     const probed = await this.call('echo "$PWD|$KEPT"; exit 7');
-    const seen = `${words(probed)}|${probed.details.exit_code}`;
+    const told = words(probed);
+    const seen = `${isInTheWay ? told.replace(NOTICES, "") : told}|${probed.details.exit_code}`;
     await this.#endJobs();
     await expect.poll(() => this.#processes(), { timeout: 20_000 }).toBe(this.#quiet);
     if (tidy !== undefined) expect(words(await this.call(tidy))).not.toContain("[exit code");
@@ -100,7 +104,12 @@ export class TableShell implements AsyncDisposable {
   #seen(result: ToolResult): SeenResult {
     this.#note(result);
     const { status, details } = result;
-    return { status, code: details.exit_code ?? null, text: anonymous(words(result)) };
+    return {
+      status,
+      code: details.exit_code ?? null,
+      text: anonymous(words(result)),
+      limits: details.limits_reached ?? [],
+    };
   }
 
   /** Remembers how a job of a result is ended, in the words of the result. */
