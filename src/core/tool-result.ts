@@ -41,6 +41,8 @@ export type ToolDetails = {
   output_path?: string | undefined;
   /** Id of a background job this call started. */
   job_id?: number | undefined;
+  /** What the container ran out of while the command ran; absent when nothing. */
+  limits_reached?: ("memory" | "processes")[] | undefined;
   cpu_seconds?: number | undefined;
   peak_memory_bytes?: number | undefined;
 };

@@ -143,6 +143,7 @@ const Details = z.strictObject({
   output_bytes: count.optional(),
   output_path: z.string().optional(),
   job_id: z.int().optional(),
+  limits_reached: z.array(z.enum(["memory", "processes"])).optional(),
   cpu_seconds: count.optional(),
   peak_memory_bytes: count.optional(),
 });

@@ -34,6 +34,18 @@ describe("what loses nothing is coerced", () => {
 describe("what is wrong is said", () => {
   test.each<[string, ToolName, string, string]>([
     ["cut JSON is never repaired", "read", '{"path":"a', "Not run: the arguments are not valid JSON"],
+    [
+      "O-SHELL-05 a timeout that is NaN",
+      "bash",
+      '{"command":"x","timeout":NaN}',
+      "Not run: the arguments are not valid JSON",
+    ],
+    [
+      "O-SHELL-05 a timeout that is endless",
+      "bash",
+      '{"command":"x","timeout":1e999}',
+      "Not run: invalid arguments.\ntimeout: ",
+    ],
     ["a list", "read", "[]", "Not run: the arguments must be a JSON object. Received: []"],
     ["null", "read", "null", "Not run: the arguments must be a JSON object. Received: null"],
     [

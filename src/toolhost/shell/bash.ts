@@ -50,7 +50,7 @@ export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScop
   endPrevious(parts);
   const settled = killAll(endable(parts, () => callProcesses(parts)));
   let last: Promise<unknown> = settled;
-  let saidPosix = hello.programs.shellKind === "bash";
+  let saidPosix = hello.programs.shellKind === "bash" || hello.previousPid !== undefined;
   let ended = false;
   let running: number | undefined;
 

@@ -16,7 +16,8 @@ import { callProcesses, endable, prepare, type ShellParts, type Started, startOn
 import { killAll } from "./process-kill.ts";
 import { type Cause, type Exit, firstCause, within } from "./process-run.ts";
 import { keyOf, type Proc } from "./process-table.ts";
-import { endingWords, limitWords, resultText, shownOutput, withShellName } from "./words.ts";
+import { questionWords } from "./questions.ts";
+import { endingWords, limitDetails, limitWords, resultText, shownOutput, withShellName } from "./words.ts";
 
 /** How long output is read after the main process has ended: what it wrote is in the pipe by then. */
 const DRAIN_MS = 50;
@@ -76,6 +77,7 @@ export async function runForeground(parts: ShellParts, command: Command, context
       ],
       details: {
         duration_ms: Math.round(performance.now() - begun),
+        ...limitDetails(change),
         ...(change.cpuSeconds !== undefined && { cpu_seconds: change.cpuSeconds }),
         ...(peakMemoryBytes !== undefined && { peak_memory_bytes: peakMemoryBytes }),
         ...(job.id !== undefined && { job_id: job.id }),
@@ -159,10 +161,10 @@ async function keepState(parts: ShellParts, prepared: Prepared, exit: Exit | und
   return parts.memory.commit(prepared);
 }
 
-/** bash runs the lines before a syntax error; exit code 2 alone does not tell it from a command that failed. */
-async function parses({ hello }: ShellParts, { program }: Prepared): Promise<boolean> {
-  if (hello.programs.shellKind === "sh") return true;
-  const args = ["--noprofile", "--norc", "-O", "extglob", "-n", ...program.args.slice(-1)];
+/** A shell runs the lines before a syntax error; exit code 2 alone does not tell it from a command that failed. */
+async function parses({ hello }: ShellParts, { program, textPath }: Prepared): Promise<boolean> {
+  const options = hello.programs.shellKind === "sh" ? [] : ["--noprofile", "--norc", "-O", "extglob"];
+  const args = [...options, "-n", textPath];
   const check = spawn(program.file, args, {
     cwd: program.cwd,
     env: {},
@@ -194,6 +196,7 @@ type Shown = ReturnType<typeof shownOutput> & { captured: Captured };
 
 function settle(command: Command, shown: Shown, { cause, exit, notices, details }: Told): Outcome {
   const { text, notices: outputNotices, cut, captured } = shown;
+  const asked = cause === "exit" && exit ? questionWords(text, exit.code) : [];
   const ending = endingWords(cause, exit, command.timeoutMs);
   const status = { timeout: "timed_out", cancel: "cancelled", exit: exit?.code === 0 ? "ok" : "failed" } as const;
   const all: ToolDetails = {
@@ -202,5 +205,5 @@ function settle(command: Command, shown: Shown, { cause, exit, notices, details 
     output_bytes: captured.totalBytes,
     ...(captured.file && { output_path: captured.file.path }),
   };
-  return shownOutcome(status[cause], resultText(text, [...outputNotices, ...notices, ...ending]), all, cut);
+  return shownOutcome(status[cause], resultText(text, [...outputNotices, ...notices, ...asked, ...ending]), all, cut);
 }

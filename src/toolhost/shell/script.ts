@@ -44,7 +44,6 @@ function trapScript(save: string): string {
   const first = `{ __glovebox_status=$? POSIXLY_CORRECT=1; \\trap - DEBUG ERR RETURN; \\. ${plain(save)}; } >/dev/null 2>&1 <${plain(save)}\n`;
   return `trap () {
   { local -; set +vxu; } 2>/dev/null
-  if (( BASH_SUBSHELL )) || [[ $1 == -l ]]; then builtin trap "$@"; return; fi
   local __glovebox_first=${quoted(first)} __glovebox_text __glovebox_signal
   if [[ $# -eq 0 || $1 == -p ]]; then
     __glovebox_text=$(builtin trap "$@")
@@ -54,6 +53,7 @@ function trapScript(save: string): string {
     [[ -z $__glovebox_text ]] || printf '%s\\n' "$__glovebox_text"
     return
   fi
+  if (( BASH_SUBSHELL )) || [[ $1 == -l ]]; then builtin trap "$@"; return; fi
   if [[ $1 == -- ]]; then shift; fi
   __glovebox_text=$1
   if [[ $# -eq 1 ]]; then __glovebox_text=-; else shift; fi
@@ -110,24 +110,31 @@ return $__glovebox_status
  * variables are not carried, and an EXIT trap of a command that ends with `exit` takes the place of ours.
  */
 export function posixScript(state: ShellState, text: string, saved: string, nonce: string): string {
+  const isOld = (item: { name: string }): boolean => item.name === "OLDPWD";
+  // The last line is one command, so that `set -v` has nothing of ours to show. A trace shows simple commands: there is
+  // none before the redirection, and no `exit` unless no file can be opened any more.
   return `{ printf 500 >|/proc/self/oom_score_adj; } 2>/dev/null
-${state.variables.map((item) => item.text).join("\n")}
+${state.variables.flatMap((item) => (isOld(item) ? [] : [item.text])).join("\n")}
 cd -- ${quoted(state.cwd)} || cd /
+${state.variables.find(isOld)?.text ?? "unset OLDPWD"}
 umask ${state.umask}
 __glovebox_save() {
-  __glovebox_status=$?
+  __glovebox_status=$1
+  trap '' XFSZ
+  unset -f command printf pwd umask
   {
     pwd; printf '\\0'
     umask; printf '\\0'
     export -p; printf '\\0\\0\\0\\0'
     printf '%s' ${quoted(nonce)}
-  } >|${quoted(saved)} 2>/dev/null
-  return $__glovebox_status
+  } >|${quoted(saved)}
+  __glovebox_done=1
+  __glovebox_end
 }
-trap __glovebox_save 0
+__glovebox_end() { return "$__glovebox_status"; }
+trap '{ __glovebox_save "$?"; } 2>/dev/null' 0
+__glovebox_done=
 true
-. ${quoted(text)}
-__glovebox_save
-exit $__glovebox_status
+{ . ${quoted(text)}; for __glovebox_status in "$?"; do { __glovebox_save "$__glovebox_status"; } 2>/dev/null || case $__glovebox_done in "") exit "$__glovebox_status";; *) { __glovebox_end; } 2>/dev/null;; esac; done; }
 `;
 }

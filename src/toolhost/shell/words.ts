@@ -1,4 +1,6 @@
 import { constants } from "node:os";
+import { dirname } from "node:path";
+import type { ToolDetails } from "../../core/tool-result.ts";
 import { type Cut, type Limits, tailLines } from "../../core/truncate.ts";
 import { binaryKind, imageMime } from "../files/file-magic.ts";
 import { plural, shownSize, withNotices } from "../notices.ts";
@@ -15,9 +17,22 @@ export function shownOutput(captured: Captured, limits: Limits): { text: string;
   return { text: cut.text, notices: [...notices, cutWords(cut, captured)], cut: true };
 }
 
-/** Messages of the shell under the name any shell has, instead of a path of ours that means nothing to the model. */
+/**
+ * The text without what is ours: messages of the shell come under the name any shell has instead of a path that means
+ * nothing to the model, and the trap that saves, which `set -v` prints as bash reads it, is left out.
+ */
 export function withShellName(text: string, textPath: string, shellKind: string): string {
-  return text.replaceAll(`${textPath}: `, `${shellKind}: `);
+  const folder = dirname(textPath);
+  if (!text.includes(folder)) return text;
+  const kept = text.replace(new RegExp(`^\\{ __glovebox_status=.*<${escaped(folder)}/save\\n`, "gm"), "");
+  // busybox says `sh: FILE: line 3: `, dash `sh: 3: FILE: `.
+  const path = escaped(textPath);
+  const named = shellKind === "sh" ? kept.replace(new RegExp(`\\bsh: (\\d+: )?${path}: `, "g"), "sh: $1") : kept;
+  return named.replaceAll(`${textPath}: `, `${shellKind}: `);
+}
+
+function escaped(path: string): string {
+  return path.replace(/[^\w/]/g, "\\$&");
 }
 
 function binaryWords({ totalBytes, magic, file }: Captured): string {
@@ -74,6 +89,15 @@ export function limitWords({ oomKills, forksRefused }: CgroupChange): string[] {
   if (forksRefused > 0)
     words.push("too many processes: the container's limit was reached and a process could not start");
   return words;
+}
+
+/** The same as a field, which no output can imitate. */
+export function limitDetails({ oomKills, forksRefused }: CgroupChange): Pick<ToolDetails, "limits_reached"> {
+  const reached = [
+    ...(oomKills > 0 ? (["memory"] as const) : []),
+    ...(forksRefused > 0 ? (["processes"] as const) : []),
+  ];
+  return reached.length === 0 ? {} : { limits_reached: reached };
 }
 
 /** The whole text: output, then notices, then how it ended. Never empty. */
