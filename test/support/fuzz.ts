@@ -22,7 +22,7 @@ export function fuzz<Inputs>(title: string, property: () => fc.IAsyncProperty<In
       let runs = 0;
       for (let seed = first; performance.now() < endsAt; seed++) {
         const details = await fc.check(property(), { seed, numRuns: RUNS_A_ROUND });
-        if (details.failed) throw new Error(fc.defaultReportMessage(details));
+        if (details.failed) throw new Error(fc.defaultReportMessage(details), { cause: details.errorInstance });
         runs += details.numRuns;
       }
       console.log(`${title}: ${runs} runs from seed ${first}`);

@@ -17,8 +17,11 @@ export function shownOutput(captured: Captured): { text: string; notices: string
 }
 
 /** Messages of the shell under the name any shell has, instead of a path of ours that means nothing to the model. */
-export function withShellName(text: string, textPath: string, shellKind: string): string {
-  return text.replaceAll(`${textPath}: `, `${shellKind}: `);
+export function withShellName(text: string, own: { textPath: string; ownText: string }, shellKind: string): string {
+  const ours = text.includes(own.ownText)
+    ? text.replaceAll(`trap -- '${own.ownText}' EXIT\n`, "").replaceAll(own.ownText, "")
+    : text;
+  return ours.replaceAll(`${own.textPath}: `, `${shellKind}: `);
 }
 
 function binaryWords({ totalBytes, magic, file }: Captured): string {
