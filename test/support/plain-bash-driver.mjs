@@ -32,9 +32,10 @@ chmodSync(folder, 0o777);
 const before = new Set(processes());
 
 const DUMP = `\\set +euvxn
-\\unset -f builtin declare printf alias unset trap shopt pwd umask local eval mapfile
+\\unset -f enable builtin declare printf alias unset trap shopt pwd umask local eval mapfile
 \\unset POSIXLY_CORRECT
 \\shopt -u expand_aliases
+enable declare printf alias pwd umask local
 { pwd; printf '\\0'; umask; printf '\\0'; declare -p; printf '\\0'; declare -f; declare -F; printf '\\0'; alias -p; printf '\\0'; local -p; printf '\\0end'; } >|${files.state}
 `;
 const TRAP = `trap '{ POSIXLY_CORRECT=1; \\trap - DEBUG ERR RETURN; \\. ${files.dump}; } >/dev/null 2>&1' EXIT\n`;

@@ -15,7 +15,7 @@ export type Left = {
 const SHELL_OWNED =
   /^(BASH|BASHOPTS|BASHPID|BASH_\w+|COMP_WORDBREAKS|COPROC|COPROC_PID|DIRSTACK|EPOCH\w+|EUID|FUNCNAME|GROUPS|HISTCMD|HOSTNAME|LINENO|PIPESTATUS|POSIXLY_CORRECT|PPID|PWD|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|UID|_|__glovebox\w*)$/;
 /** Functions under the names of the words that carry the state are not carried. */
-const NOT_CARRIED = "alias builtin declare eval local mapfile printf pwd shopt trap umask unset".split(" ");
+const NOT_CARRIED = "alias builtin declare enable eval local mapfile printf pwd shopt trap umask unset".split(" ");
 
 /**
  * Parses directory, umask, `declare -p`, functions, aliases and local variables, each ended by a NUL. With `before`
@@ -28,7 +28,7 @@ export function leftBy(printed: string, root: string, before?: Left): Left {
   const variables = new Map<string, string>();
   for (const [name, line] of variablesOf(here(declared))) {
     if (SHELL_OWNED.test(name)) continue;
-    const isKept = !/declare -\w*r\w* /.test(line) && !local.has(name);
+    const isKept = !/^declare -\w*r/.test(line) && !local.has(name);
     const kept = isKept ? line : before?.variables.get(name);
     if (kept !== undefined) variables.set(name, kept);
   }
@@ -39,9 +39,7 @@ function variablesOf(printed: string): Map<string, string> {
   return new Map(
     printed.split("\n").flatMap((line): [string, string][] => {
       const name = /^declare -\S+ (\w+)/.exec(line)?.[1];
-      if (name === undefined) return [];
-      // The order in an associative array is that of its making.
-      return [[name, /^declare -\w*A/.test(line) ? [...line].toSorted().join("") : line]];
+      return name === undefined ? [] : [[name, line]];
     }),
   );
 }
@@ -66,7 +64,12 @@ export function differences(got: Left, wanted: Left): string[] {
     ...plain,
     ...[...names].flatMap((name) => {
       const [is, should] = [got.variables.get(name), wanted.variables.get(name)];
-      return is === should ? [] : [`${name}: got ${is}, wanted ${should}`];
+      return inOrder(is) === inOrder(should) ? [] : [`${name}: got ${is}, wanted ${should}`];
     }),
   ];
+}
+
+/** The order in an associative array is that of its making. */
+function inOrder(line: string | undefined): string | undefined {
+  return line !== undefined && /^declare -\w*A/.test(line) ? [...line].toSorted().join("") : line;
 }

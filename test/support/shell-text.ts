@@ -100,7 +100,7 @@ const plainLine = fc.oneof(
   fn.map((of) => `${of} one two`),
   fc.tuple(fn, word).map(([of, text]) => `${of}() { echo in-${of} ${text}; }`),
   fn.map((of) => `${of}() { :; }; export -f ${of}`),
-  fn.map((of) => `readonly -f ${of}`),
+  fn.filter((of) => of !== "trap").map((of) => `readonly -f ${of}`),
   fn.filter((of) => of !== "trap").map((of) => `type -t ${of}`),
   fc
     .tuple(

@@ -78,13 +78,13 @@ function trapScript(save: string): string {
     builtin printf '%s: line %s: %s\\n' "\${BASH_SOURCE[1]}" "\${BASH_LINENO[0]}" "\${__glovebox_text#*: line *: }" >&2
     return $__glovebox_code
   fi
-  if (( BASH_SUBSHELL )); then builtin trap "$@"; return; fi
+  if (( BASH_SUBSHELL )); then __glovebox_first=; fi
   if [[ $1 == -- ]]; then shift; fi
   __glovebox_text=$1
-  if [[ $# -eq 1 ]]; then __glovebox_text=-; else shift; fi
+  if [[ $# -eq 1 ]]; then __glovebox_text=- __glovebox_code=2; else shift; fi
   for __glovebox_signal; do
     case $__glovebox_text:$__glovebox_signal in
-    -:0|-:[Ee][Xx][Ii][Tt]) builtin trap -- "$__glovebox_first" EXIT ;;
+    -:0|-:[Ee][Xx][Ii][Tt]) builtin trap -- "\${__glovebox_first:--}" EXIT ;;
     *:0|*:[Ee][Xx][Ii][Tt]) builtin trap -- "$__glovebox_first\${__glovebox_text#"$__glovebox_first"}" EXIT ;;
     # bash undoes at our return what is reset here, but not what is replaced.
     -:DEBUG|-:RETURN) builtin trap '[[ - ]]' "$__glovebox_signal" ;;
@@ -92,13 +92,17 @@ function trapScript(save: string): string {
     # It comes at our own return first, and there it makes way for what was asked for.
     ?*:RETURN) builtin trap -- "builtin trap -- \${__glovebox_text@Q} RETURN" RETURN ;;
     *) builtin trap -- "$__glovebox_text" "$__glovebox_signal" 2>/dev/null ;;
-    esac || {
+    esac && __glovebox_code=\${__glovebox_code#2} || {
+      if [[ $__glovebox_code == 2 ]]; then
+        builtin printf 'trap: usage: trap [-lp] [[arg] signal_spec ...]\\n' >&2
+        break
+      fi
       __glovebox_code=1
       builtin printf '%s: line %s: trap: %s: invalid signal specification\\n' "\${BASH_SOURCE[1]}" "\${BASH_LINENO[0]}" "$__glovebox_signal" >&2
     }
   done
   # Last, since every command after it would run it.
-  if [[ -n $__glovebox_debug ]]; then builtin trap -- "$__glovebox_text" DEBUG; else return $__glovebox_code; fi
+  if [[ -n $__glovebox_debug ]]; then builtin trap -- "$__glovebox_text" DEBUG; else return $(( __glovebox_code )); fi
 }
 builtin trap -- ${quoted(exitTrap(save))} EXIT`;
 }
