@@ -182,6 +182,7 @@ export class ShellTrial {
       .replaceAll(this.#plainPlace.folder, "PLACE")
       .replace(/\/[\w./-]+\/run-[0-9a-f]{12}\/shell/g, "bash")
       .replace(/PLACE\/repo-plain\/text/g, "bash")
+      .replace(/\d+m\d+\.\d+s/g, "TIME")
       .replace(/\/dev\/fd\/\d+/g, "/dev/fd/N")
       .replace(/^(\[\d+\]) \d+$/gm, "$1 PID")
       .replace(/(?<=line \d+: +)\d+ (?=Killed|Terminated|Done|Exit|Segm|Aborted|Hangup|Quit|User)/g, "PID ");
