@@ -220,6 +220,8 @@ const OTHERWISE = [
   /<<[^]*\r\n|\r\n[^]*<</,
   // `trap` is a function of ours: seen where functions are traced, and not itself where `builtin` is something else.
   /trap[^]*(set -T|extdebug)|(set -T|extdebug)[^]*trap/,
+  // With a read-only function of that name nothing can tell the state for certain.
+  /readonly -f (alias|builtin|declare|eval|local|printf|pwd|trap|unset)/,
   // It does not list the traps that functions do not see, and those are over when the EXIT trap begins.
   /trap[^]*(DEBUG|ERR|RETURN)[^]*(trap|EXIT|0)|(trap|EXIT|0)[^]*(DEBUG|ERR|RETURN)/,
   /builtin *\(\)[^]*trap/,

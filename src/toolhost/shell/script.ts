@@ -166,7 +166,7 @@ __glovebox_save() {
   {
     pwd; printf '\\0'
     umask; printf '\\0'
-    export -p; printf '\\0\\0\\0\\0'
+    export -p; printf 'export __glovebox\\n\\0\\0\\0\\0'
     printf '%s' ${quoted(nonce)}
   } >|${quoted(saved)} 2>/dev/null
   return $__glovebox_status
