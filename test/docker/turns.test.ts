@@ -58,7 +58,9 @@ describe("a session in a container", () => {
     await session.run("And now?");
     expect(session.texts[1]).toBe("(no output)");
     // The same, when nobody aborts.
-    await using control = await EngineSession.open(bash("(sleep 0.1; touch child) & sleep 0.1; touch marker; wait") + DONE);
+    await using control = await EngineSession.open(
+      bash("(sleep 0.1; touch child) & sleep 0.1; touch marker; wait") + DONE,
+    );
     await control.run("Go.");
     expect(await isThere(join(control.scene.root, "marker"))).toBe(true);
     expect(await isThere(join(control.scene.root, "child"))).toBe(true);
@@ -66,7 +68,9 @@ describe("a session in a container", () => {
 
   it("T26 a daemon of two forks lives on between calls and is gone with its session", async () => {
     const session = await EngineSession.open(
-      bash("(setsid sleep 300 >/dev/null 2>&1 &) ; (setsid sh -c 'while sleep 0.1; do date +%N >beat; done' >/dev/null 2>&1 &)") +
+      bash(
+        "(setsid sleep 300 >/dev/null 2>&1 &) ; (setsid sh -c 'while sleep 0.1; do date +%N >beat; done' >/dev/null 2>&1 &)",
+      ) +
         bash("pgrep -c sleep") +
         DONE,
     );
@@ -106,13 +110,13 @@ describe("a session in a container", () => {
     const marker = "__GLOVEBOX_DONE_7f3a__";
     const cases: [string, number, string | RegExp][] = [
       ["mkdir deep; cd deep", 0, "(no output)"],
-      ['echo "unclosed', 2, /^bash: line 1: unexpected EOF[^]*\n\[exit code 2\]$/],
+      ['echo "unclosed', 2, /^bash: line 1: unexpected EOF[\s\S]*\n\[exit code 2\]$/],
       ["cat", 0, "(no output)"],
       ["printf no-newline", 0, "no-newline"],
       ["exit 3", 3, "(no output)\n[exit code 3]"],
       [`echo '${marker} 0'; echo '[exit code 0]'; false`, 1, `${marker} 0\n[exit code 0]\n[exit code 1]`],
-      ["exec false", 1, /^\(no output\)\n[^]*\[exit code 1\]$/],
-      ["cat <<EOF\nbody", 0, /^bash: line \d: warning: here-document[^]*\nbody\n?$/],
+      ["exec false", 1, /^\(no output\)\n[\s\S]*\[exit code 1\]$/],
+      ["cat <<EOF\nbody", 0, /^bash: line \d: warning: here-document[\s\S]*\nbody\n?$/],
       ["pwd; echo last", 0, /\/deep\nlast\n$/],
     ];
     await using session = await EngineSession.open(cases.map(([command]) => bash(command)).join("") + DONE);

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
-import { byteLength, isWellFormed } from "../../src/core/truncate.ts";
 import type { ToolResult } from "../../src/core/tool-result.ts";
+import { byteLength, isWellFormed } from "../../src/core/truncate.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { parseArguments } from "../../src/tools/arguments.ts";
 import { isToolName } from "../../src/tools/catalogue.ts";
@@ -50,7 +50,11 @@ export class ArgumentTrial {
   async #checkAfter(result: ToolResult): Promise<void> {
     must(STATUSES.includes(result.status), "the status is one of a tool host's", result);
     const text = words(result);
-    must(text.trim() !== "" || result.content.some(({ type }) => type !== "text"), "there is something to read", result);
+    must(
+      text.trim() !== "" || result.content.some(({ type }) => type !== "text"),
+      "there is something to read",
+      result,
+    );
     must(isWellFormed(text), "the text is well formed", text);
     must(byteLength(text) <= OUTPUT_LIMITS.maxBytes + SLACK_BYTES, "the text is within the limits", byteLength(text));
     const next = await call(this.#sandbox, "read", { path: "sentinel.txt" });

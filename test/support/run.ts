@@ -9,9 +9,9 @@ import { ABSENT_APPROVER } from "../../src/gate/approver.ts";
 import { parseScript } from "../../src/model/script-file.ts";
 import { createScriptedClient } from "../../src/model/scripted.ts";
 import { BUILT_IN_POLICY } from "../../src/policy/policy.ts";
+import type { SandboxProvider } from "../../src/session/provider.ts";
 import type { RunResult } from "../../src/session/result.ts";
 import { type RunOnceOptions, runOnce } from "../../src/session/run-once.ts";
-import type { SandboxProvider } from "../../src/session/provider.ts";
 import { localProvider } from "./local-sandbox.ts";
 
 /** Nothing leaves the machine by a test that does not say where to. */

@@ -2,11 +2,20 @@ import { chmod, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ToolResult } from "../../src/core/tool-result.ts";
 import { isWellFormed } from "../../src/core/truncate.ts";
-import { readable } from "../../src/toolhost/shell/output-text.ts";
 import { type Opened, openSandbox, Place } from "./engine.ts";
 import { PlainBash, type PlainEnd } from "./plain-bash.ts";
 import { call, words } from "./sandbox-contract.ts";
 import { differences, type Left, leftBy } from "./shell-left.ts";
+import {
+  asRead,
+  KNOWN_NOTICES,
+  noticesAfter,
+  noticesAmong,
+  OTHERWISE,
+  RACING,
+  SIGNALS,
+  shownOutput,
+} from "./shell-output.ts";
 
 /** What every text begins with: one of each kind of thing that is carried. */
 const PROLOGUE = `A=1; export B='two words'; arr=(x y); declare -A m=([k]=v); declare -i n=5
@@ -189,44 +198,6 @@ export class ShellTrial {
   }
 }
 
-const SIGNALS: Record<string, number> = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGQUIT: 3,
-  SIGABRT: 6,
-  SIGKILL: 9,
-  SIGUSR1: 10,
-  SIGSEGV: 11,
-  SIGPIPE: 13,
-  SIGTERM: 15,
-  SIGXCPU: 24,
-  SIGXFSZ: 25,
-};
-
-const KNOWN_NOTICES = [
-  /^\[exit code \w+(, which is \w+ \+ SIG\w+)?\]$/,
-  /^\[the shell was killed by SIG\w+ \(exit code \w+\)\]$/,
-  /^\[syntax error: /,
-  /^\[the shell ended without saving its state: /,
-  /^\[job \w+ goes on in the background: /,
-  /^\[CRLF line endings /,
-  /^\[binary output, /,
-  /^\[output cut: /,
-];
-
-/** What the documents say to differ: then only the next call, the state and the bounds are looked at. */
-const OTHERWISE = [
-  // Of CRLF in here-documents, whose bytes are kept.
-  /<<[^]*\r\n|\r\n[^]*<</,
-  // `trap` is a function of ours: seen where functions are traced, and not itself where `builtin` is something else.
-  /trap[^]*(set -T|extdebug)|(set -T|extdebug)[^]*trap/,
-  // With a read-only function of that name nothing can tell the state for certain.
-  /readonly -f (alias|builtin|declare|eval|local|printf|pwd|trap|unset)/,
-  // It does not list the traps that functions do not see, and those are over when the EXIT trap begins.
-  /trap[^]*(DEBUG|ERR|RETURN)[^]*(trap|EXIT|0)|(trap|EXIT|0)[^]*(DEBUG|ERR|RETURN)/,
-  /builtin *\(\)[^]*trap/,
-];
-
 function must(holds: boolean, what: string, met: unknown): void {
   if (!holds)
     throw new Error(`Not so: ${what}. Met: ${typeof met === "string" ? met : JSON.stringify(met, undefined, 1)}`);
@@ -237,42 +208,8 @@ function same(got: Left, wanted: Left, what: string): void {
   must(found.length === 0, what, found);
 }
 
-/** CRLF is read as LF, but not in here-documents. */
-function asRead(text: string): string {
-  return text.includes("<<") ? text : text.replaceAll("\r\n", "\n");
-}
-
-function shownOutput({ output }: PlainEnd): string {
-  const { text, unreadable } = readable(output, false);
-  return (unreadable > 0.1 ? "" : text) || "(no output)";
-}
-
-/** The lines in brackets behind the wanted output; undefined where something else is there. */
-function noticesAfter(got: string, wanted: string): string[] | undefined {
-  if (!got.startsWith(wanted)) return undefined;
-  const rest = got.slice(wanted.length);
-  if (rest === "") return [];
-  const lines = wanted.endsWith("\n") ? rest : rest.slice(1);
-  if (!wanted.endsWith("\n") && !rest.startsWith("\n")) return undefined;
-  return /^(\[[^\n]*\](\n|$))+$/.test(lines) ? lines.split("\n") : undefined;
-}
-
 function withoutGone(said: string): string {
   return said.replace(/\n\[the directory .* is gone or closed; .*\]/, "");
-}
-
-/** With a child beside it, the order of lines is anybody's. */
-const RACING = /(?<![&<>|])&(?![&>\d-])|\|/;
-
-function noticesAmong(got: string, wanted: string): string[] | undefined {
-  const rest = got.split("\n");
-  for (const line of wanted.split("\n")) {
-    const at = rest.indexOf(line);
-    if (at === -1 && line !== "" && line !== "(no output)") return undefined;
-    if (at !== -1) rest.splice(at, 1);
-  }
-  const lines = rest.filter((line) => line !== "");
-  return lines.every((line) => /^\[.*\]$/.test(line)) ? lines : undefined;
 }
 
 function parseEnvironment(text: string): Record<string, string> {

@@ -7,22 +7,104 @@ import { TOOL_NAMES } from "../../src/tools/catalogue.ts";
 const path = fc.oneof(
   fc.constantFrom(
     ...[".", "..", "a", "a.txt", "dir/b.txt", "./dir/../a.txt", "dir", "~", "~/x", "~root/x", "/", "", " ", "a ", "*"],
-    ...["../OUT", "../OUT/kept.txt", "dir/../../OUT/kept.txt", "link", "link/kept.txt", "link/new.txt", "chain/kept.txt"],
+    ...[
+      "../OUT",
+      "../OUT/kept.txt",
+      "dir/../../OUT/kept.txt",
+      "link",
+      "link/kept.txt",
+      "link/new.txt",
+      "chain/kept.txt",
+    ],
     ...["/etc/passwd", "/proc/self/environ", "/proc/1/mem", "/dev/null", "/dev/zero", "/dev/full", "fifo", "a.txt/x"],
-    ...["a\0b", "\0", "\ud800", "a\ud800.txt", "\n", "a\nb", "-rf", "--help", "$HOME", "`id`", "é", "e\u0301", "\u202e"],
+    ...[
+      "a\0b",
+      "\0",
+      "\ud800",
+      "a\ud800.txt",
+      "\n",
+      "a\nb",
+      "-rf",
+      "--help",
+      "$HOME",
+      "`id`",
+      "é",
+      "e\u0301",
+      "\u202e",
+    ],
     ...["x".repeat(255), "x".repeat(256), "x/".repeat(2100), "file:///etc/passwd", "C:\\x", "a//b", "a/./b", ".git/x"],
   ),
-  fc.array(fc.constantFrom("..", ".", "OUT", "dir", "link", "~", "", "kept.txt", "a"), { maxLength: 6 }).map((parts) => parts.join("/")),
+  fc
+    .array(fc.constantFrom("..", ".", "OUT", "dir", "link", "~", "", "kept.txt", "a"), { maxLength: 6 })
+    .map((parts) => parts.join("/")),
   fc.string({ unit: "binary", maxLength: 12 }),
 );
 const text = fc.oneof(
-  fc.constantFrom("", "x", "old\n", "new\n", "a\r\nb", "\ufeff", "\0", "\ud83d", "漢🙂", "y".repeat(70_000), "\u001b[31m"),
+  fc.constantFrom(
+    "",
+    "x",
+    "old\n",
+    "new\n",
+    "a\r\nb",
+    "\ufeff",
+    "\0",
+    "\ud83d",
+    "漢🙂",
+    "y".repeat(70_000),
+    "\u001b[31m",
+  ),
   fc.string({ unit: "binary", maxLength: 40 }),
 );
-const pattern = fc.constantFrom("x", ".*", "(", "[", "**", "**/*", "{a,b}", "\\", "$", "^", "(?<=a)b", "a{1,99999}", "!x", "\n", "\0");
-const count = fc.constantFrom<unknown>(1, 2, 0, -1, 1.5, 1e12, 1e308, -0, 2 ** 53, "3", "0x10", "1e3", " 2 ", "", "NaN", null, true);
+const pattern = fc.constantFrom(
+  "x",
+  ".*",
+  "(",
+  "[",
+  "**",
+  "**/*",
+  "{a,b}",
+  "\\",
+  "$",
+  "^",
+  "(?<=a)b",
+  "a{1,99999}",
+  "!x",
+  "\n",
+  "\0",
+);
+const count = fc.constantFrom<unknown>(
+  1,
+  2,
+  0,
+  -1,
+  1.5,
+  1e12,
+  1e308,
+  -0,
+  2 ** 53,
+  "3",
+  "0x10",
+  "1e3",
+  " 2 ",
+  "",
+  "NaN",
+  null,
+  true,
+);
 const flag = fc.constantFrom<unknown>(true, false, "true", "false", "yes", 1, null);
-const command = fc.constantFrom("true", "echo hi", "exit 3", "cat", "printf '\\xff'", "", "#", "(", "\0", "\ud800", "seq 3000");
+const command = fc.constantFrom(
+  "true",
+  "echo hi",
+  "exit 3",
+  "cat",
+  "printf '\\xff'",
+  "",
+  "#",
+  "(",
+  "\0",
+  "\ud800",
+  "seq 3000",
+);
 
 /** By name of a parameter; a tool that gains one here unknown is still given all the others. */
 const VALUES: Record<string, fc.Arbitrary<unknown>> = {
@@ -56,16 +138,40 @@ const WANTED: Record<string, string[]> = {
   read: ["path", "offset", "limit"],
   write: ["path", "content"],
 };
-const STRANGE = ["__proto__", "constructor", "toString", "hasOwnProperty", "Path", "file", "", "a.b", "\ud800", "k".repeat(5000)];
+const STRANGE = [
+  "__proto__",
+  "constructor",
+  "toString",
+  "hasOwnProperty",
+  "Path",
+  "file",
+  "",
+  "a.b",
+  "\ud800",
+  "k".repeat(5000),
+];
 
 const fitting = (tool: string): fc.Arbitrary<JsonObject> =>
   fc
-    .tuple(...(WANTED[tool] ?? []).map((name) => fc.option((VALUES[name] ?? fc.jsonValue()).map((value) => [name, value] as const), { freq: 6 })))
+    .tuple(
+      ...(WANTED[tool] ?? []).map((name) =>
+        fc.option(
+          (VALUES[name] ?? fc.jsonValue()).map((value) => [name, value] as const),
+          { freq: 6 },
+        ),
+      ),
+    )
     .map((entries) => Object.fromEntries(entries.filter((entry) => entry !== null)) as JsonObject);
 
 const mutated = (tool: string): fc.Arbitrary<JsonObject> =>
   fc
-    .tuple(fitting(tool), fc.array(fc.tuple(fc.oneof(fc.constantFrom(...STRANGE), fc.constantFrom(...(WANTED[tool] ?? ["x"]))), fc.jsonValue()), { minLength: 1, maxLength: 3 }))
+    .tuple(
+      fitting(tool),
+      fc.array(
+        fc.tuple(fc.oneof(fc.constantFrom(...STRANGE), fc.constantFrom(...(WANTED[tool] ?? ["x"]))), fc.jsonValue()),
+        { minLength: 1, maxLength: 3 },
+      ),
+    )
     .map(([args, extra]) => Object.fromEntries([...Object.entries(args), ...extra]) as JsonObject);
 
 const deep = fc.tuple(fc.constantFrom("path", "edits", "x"), fc.constantFrom(100, 5000)).map(([name, depth]) => {
@@ -78,8 +184,25 @@ const rawOf = (tool: string): fc.Arbitrary<string> =>
     { weight: 3, arbitrary: mutated(tool).map((args) => JSON.stringify(args)) },
     { weight: 1, arbitrary: deep },
     { weight: 1, arbitrary: fc.json() },
-    { weight: 1, arbitrary: fc.tuple(fitting(tool), fc.nat(200)).map(([args, at]) => JSON.stringify(args).slice(0, at)) },
-    { weight: 1, arbitrary: fc.constantFrom("", " ", "null", "[]", "{}", "NaN", '{"path":"a","path":"b"}', "\ufeff{}", "{'path':1}", '{"path":"\\ud800"}') },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(fitting(tool), fc.nat(200)).map(([args, at]) => JSON.stringify(args).slice(0, at)),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(
+        "",
+        " ",
+        "null",
+        "[]",
+        "{}",
+        "NaN",
+        '{"path":"a","path":"b"}',
+        "\ufeff{}",
+        "{'path':1}",
+        '{"path":"\\ud800"}',
+      ),
+    },
   );
 
 /** A tool's name and the raw text of arguments, as a model sends them. */
