@@ -186,15 +186,18 @@ export class ShellTrial {
 
   /** Paths are those of the two places, and the process ids are nobody's. */
   #neutral(text: string): string {
-    return text
-      .replaceAll(this.#place.folder, "PLACE")
-      .replaceAll(this.#plainPlace.folder, "PLACE")
-      .replace(/\/[\w./-]+\/run-[0-9a-f]{12}\/shell/g, "bash")
-      .replace(/PLACE\/repo-plain\/text/g, "bash")
-      .replace(/\d+m\d+\.\d+s/g, "TIME")
-      .replace(/\/dev\/fd\/\d+/g, "/dev/fd/N")
-      .replace(/^(\[\d+\]) \d+$/gm, "$1 PID")
-      .replace(/(?<=line \d+: +)\d+ (?=Killed|Terminated|Done|Exit|Segm|Aborted|Hangup|Quit|User)/g, "PID ");
+    return (
+      text
+        .replaceAll(this.#place.folder, "PLACE")
+        .replaceAll(this.#plainPlace.folder, "PLACE")
+        .replace(/\/[\w./-]+\/run-[0-9a-f]{12}\/shell/g, "bash")
+        .replace(/PLACE\/repo-plain\/text/g, "bash")
+        .replace(/\d+m\d+\.\d+s/g, "TIME")
+        .replace(/\/dev\/fd\/\d+/g, "/dev/fd/N")
+        .replace(/^(\[\d+\]) \d+$/gm, "$1 PID")
+        // After an assignment bash names a line of the file it read first.
+        .replace(/line \d+: +\d+ (?=Killed|Terminated|Done|Exit|Segm|Aborted|Hangup|Quit|User)/g, "line N: PID ")
+    );
   }
 }
 
