@@ -11,7 +11,7 @@ import type { Sandbox, SandboxEvent } from "../../src/sandbox/sandbox.ts";
 import { dockerProvider, type Opened as Made } from "../../src/session/docker-provider.ts";
 import { withoutSession } from "../../src/session/guarding.ts";
 import { homeOf, workspaceId } from "../../src/session/home.ts";
-import type { SandboxRequest } from "../../src/session/provider.ts";
+import type { SandboxProvider, SandboxRequest } from "../../src/session/provider.ts";
 import { planMounts } from "../../src/workspace/plan-mounts.ts";
 import { openWorkspace } from "../../src/workspace/workspace.ts";
 
@@ -41,14 +41,9 @@ export type OpenOptions = {
 /** A sandbox that closes when the test is over, and what it reported. */
 export type Opened = AsyncDisposable & { sandbox: Sandbox; events: SandboxEvent[] };
 
-/** A real sandbox on the engine of this machine, as a session opens it. */
-export async function openSandbox(root: string, options: OpenOptions = {}): Promise<Opened> {
-  const workspace = await openWorkspace(root, {
-    userHome: homedir(),
-    gloveboxHome: homeOf(process.env, homedir()).root,
-  });
-  const events: SandboxEvent[] = [];
-  const open = dockerProvider({
+/** Opens real sandboxes on the engine of this machine. */
+export function providerFor(options: OpenOptions = {}): SandboxProvider {
+  return dockerProvider({
     env: options.env ?? process.env,
     userHome: homedir(),
     packageRoot,
@@ -62,6 +57,16 @@ export async function openSandbox(root: string, options: OpenOptions = {}): Prom
     onReaped: () => undefined,
     ...(options.onOpened && { onOpened: options.onOpened }),
   });
+}
+
+/** A real sandbox on the engine of this machine, as a session opens it. */
+export async function openSandbox(root: string, options: OpenOptions = {}): Promise<Opened> {
+  const workspace = await openWorkspace(root, {
+    userHome: homedir(),
+    gloveboxHome: homeOf(process.env, homedir()).root,
+  });
+  const events: SandboxEvent[] = [];
+  const open = providerFor(options);
   const plan = await planMounts(workspace.root, {
     writable: BUILT_IN_POLICY.writable,
     readonly: [...BUILT_IN_POLICY.readonly, ...ruled("readonly", options.protect?.readonly)],

@@ -9,6 +9,7 @@ import { ABSENT_APPROVER } from "../../src/gate/approver.ts";
 import { parseScript } from "../../src/model/script-file.ts";
 import { createScriptedClient } from "../../src/model/scripted.ts";
 import { BUILT_IN_POLICY } from "../../src/policy/policy.ts";
+import type { SandboxProvider } from "../../src/session/provider.ts";
 import type { RunResult } from "../../src/session/result.ts";
 import { type RunOnceOptions, runOnce } from "../../src/session/run-once.ts";
 import { localProvider } from "./local-sandbox.ts";
@@ -38,10 +39,9 @@ export class Scene implements AsyncDisposable {
     return scene;
   }
 
-  /** Runs one prompt with a scripted model and real tools on this machine. */
-  async run(script: string, bundle: string, options: Partial<RunOnceOptions> = {}): Promise<TestRun> {
-    const events: SessionEvent[] = [];
-    const result = await runOnce({
+  /** What a run or a session of this scene needs, with a scripted model. */
+  options(script: string, openSandbox: SandboxProvider): Omit<RunOnceOptions, "onEvent"> {
+    return {
       prompt: "Do it.",
       workspace: this.root,
       model: createScriptedClient({ name: "test.yaml", items: parseScript(script, "test.yaml") }),
@@ -60,9 +60,17 @@ export class Scene implements AsyncDisposable {
       },
       userHome: join(this.folder, "user"),
       version: "0.0.0",
-      openSandbox: localProvider(bundle),
+      openSandbox,
       signal: new AbortController().signal,
       urgent: new AbortController().signal,
+    };
+  }
+
+  /** Runs one prompt with a scripted model and real tools on this machine. */
+  async run(script: string, bundle: string, options: Partial<RunOnceOptions> = {}): Promise<TestRun> {
+    const events: SessionEvent[] = [];
+    const result = await runOnce({
+      ...this.options(script, localProvider(bundle)),
       ...options,
       onEvent: (event) => {
         events.push(event);

@@ -18,6 +18,7 @@ const NO_TEXT: Record<string, string> = {
   "raw.slice(0, -N)": "a line without its CRLF, which was found before",
   "line.slice(0, -N)": "a line without its CR, which was found before",
   "text.slice(-length)": "an end that is compared with a secret's beginning",
+  "pattern.slice(0, ANCHOR_CHARS)": "a beginning that is searched for",
   'file.slice(0, -".yaml".length)': "a name without its extension",
   "bytes.slice(0, -nonce.length - N)": "a saved state without the mark at its end",
 };

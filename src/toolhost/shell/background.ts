@@ -40,7 +40,7 @@ export async function startBackground(
   const exit = await running.exited;
   const printed = takeFile(path, parts.hello.maxOutputFileBytes) ?? Buffer.alloc(0);
   const { text } = tailLines(readable(printed, false).text, EARLY_OUTPUT);
-  const output = withShellName(text, prepared.textPath, parts.hello.programs.shellKind);
+  const output = withShellName(text, prepared, parts.hello.programs.shellKind);
   const words = [`job ${id} ended at once; its output is in ${path}`, ...endingWords("exit", exit, 0)];
   return outcome(exit.code === 0 ? "ok" : "failed", resultText(output, [...notices, ...words]), {
     ...details,

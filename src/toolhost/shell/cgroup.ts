@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readSmallFile } from "./small-file.ts";
 
 /** Counters of the container's cgroup, each undefined where the kernel or the engine does not show it. */
 export type CgroupReading = {
@@ -99,22 +99,14 @@ export function cgroupChange(before: CgroupReading, after: CgroupReading): Cgrou
 }
 
 function readMemory({ file, held, files }: MemorySource): MemoryReading | undefined {
-  try {
-    const text = readFileSync(file, "latin1");
-    const [inProcesses, inFiles] = [held, files].map((pattern) => pattern.exec(text)?.[1]);
-    if (inProcesses === undefined || inFiles === undefined) return undefined;
-    return { held: Number(inProcesses), files: Number(inFiles) };
-  } catch {
-    return undefined;
-  }
+  const text = readSmallFile(file) ?? "";
+  const [inProcesses, inFiles] = [held, files].map((pattern) => pattern.exec(text)?.[1]);
+  if (inProcesses === undefined || inFiles === undefined) return undefined;
+  return { held: Number(inProcesses), files: Number(inFiles) };
 }
 
 function readNumber(source: Source | undefined): number | undefined {
   if (source === undefined) return undefined;
-  try {
-    const found = source.pattern.exec(readFileSync(source.file, "latin1"))?.[1];
-    return found === undefined ? undefined : Number(found) * source.scale;
-  } catch {
-    return undefined;
-  }
+  const found = source.pattern.exec(readSmallFile(source.file) ?? "")?.[1];
+  return found === undefined ? undefined : Number(found) * source.scale;
 }

@@ -58,7 +58,7 @@ export async function runForeground(parts: ShellParts, command: Command, context
   parts.memory.clear(prepared);
   const change = cgroupChange(before, parts.cgroup.read());
   const captured = sink.finish();
-  const text = withShellName(captured.text, prepared.textPath, parts.hello.programs.shellKind);
+  const text = withShellName(captured.text, prepared, parts.hello.programs.shellKind);
   return settle(
     command,
     { ...shownOutput({ ...captured, text }, shown), captured },

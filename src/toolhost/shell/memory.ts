@@ -3,7 +3,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Hello } from "../../protocol/messages.ts";
 import type { Program } from "./process-run.ts";
-import { posixScript, restoreScript, saveScript } from "./script.ts";
+import { exitTrap, posixScript, restoreScript, saveScript } from "./script.ts";
 import { firstState, fitted, parseSaved, type ShellState, textOfBytes, unassignable } from "./state.ts";
 import {
   ensureFolder,
@@ -17,7 +17,15 @@ import {
 } from "./state-folder.ts";
 
 /** A command laid out in a folder, ready to be started. */
-export type Prepared = { program: Program; folder: string; textPath: string; notes: string[]; nonce: string };
+export type Prepared = {
+  program: Program;
+  folder: string;
+  textPath: string;
+  /** What the shell may print of ours, after `set -v`. */
+  ownText: string;
+  notes: string[];
+  nonce: string;
+};
 
 /** The file with the command's text; messages of the shell begin with its path. */
 const TEXT_FILE = "shell";
@@ -70,16 +78,19 @@ export class ShellMemory {
     const textPath = join(folder, TEXT_FILE);
     put(TEXT_FILE, text, "utf8");
     const moved = this.#findDirectory();
+    const laidOut = { folder, textPath, ownText: exitTrap(join(folder, "save")), notes: this.#takeNotes(moved), nonce };
     if (this.#hello.programs.shellKind === "sh") {
       put("sh", posixScript(this.#state, textPath, saved, nonce), "latin1");
-      return { program: this.#program(["sh"], folder, {}), folder, textPath, notes: this.#takeNotes(moved), nonce };
+      return { ...laidOut, program: this.#program(["sh"], folder, {}) };
     }
     put("restore", restoreScript(this.#state, saves ? join(folder, "save") : undefined), "latin1");
-    if (saves) put("save", saveScript(saved, join(folder, "names"), nonce), "latin1");
+    if (saves) {
+      put("save", saveScript(saved, join(folder, "names"), nonce), "latin1");
+      put("saved", "", "latin1");
+    }
     // The text is the script itself and not sourced or evaluated by one: so it sees its own line numbers and trace.
     const args = ["--noprofile", "--norc", textPath];
-    const program = this.#program(args, folder, { BASH_ENV: "./restore" });
-    return { program, folder, textPath, notes: this.#takeNotes(moved), nonce };
+    return { ...laidOut, program: this.#program(args, folder, { BASH_ENV: "./restore" }) };
   }
 
   #takeNotes(moved: readonly string[]): string[] {

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
+import { readSmallFile } from "./small-file.ts";
 
 /** A live process as `/proc` shows it. `started` is its start time in clock ticks: with the pid it names one process for good. */
 export type Proc = { pid: number; ppid: number; sid: number; started: string };
@@ -21,7 +22,7 @@ export function listProcesses(): Proc[] {
 
 /** One process, or undefined when it is gone or a zombie. */
 export function readProcess(pid: number): Proc | undefined {
-  const stat = readProc(`/proc/${pid}/stat`);
+  const stat = readSmallFile(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
   // The name may hold blanks and parentheses, so the fields are counted from the last one.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -36,24 +37,16 @@ export function readProcess(pid: number): Proc | undefined {
  * that made itself undumpable, and such a one must not escape the kill.
  */
 export function isOfOurUser(pid: number): boolean {
-  const uid = /^Uid:\t(\d+)/m.exec(readProc(`/proc/${pid}/status`) ?? "")?.[1];
+  const uid = /^Uid:\t(\d+)/m.exec(readSmallFile(`/proc/${pid}/status`) ?? "")?.[1];
   return uid !== undefined && Number(uid) === process.getuid?.();
 }
 
 /** The first words of a process's command line, for people. */
 export function commandLine(pid: number): string {
-  return (readProc(`/proc/${pid}/cmdline`) ?? "").replaceAll("\0", " ").trim();
+  return (readSmallFile(`/proc/${pid}/cmdline`) ?? "").replaceAll("\0", " ").trim();
 }
 
 /** What a process calls itself, of at most 15 characters; empty when it is gone. */
 export function readName(pid: number): string {
-  return (readProc(`/proc/${pid}/comm`) ?? "").trim();
-}
-
-function readProc(path: string): string | undefined {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return undefined;
-  }
+  return (readSmallFile(`/proc/${pid}/comm`) ?? "").trim();
 }

@@ -1,3 +1,5 @@
+import { tailChars } from "../../core/truncate.ts";
+
 /** How far from the end a question may stand: a program that got no answer says a line or two more. */
 const LAST_LINES = 3;
 
@@ -14,9 +16,9 @@ const WORDS =
  * follows a question on its line, or no newline at all, tells one that nobody answered from a text about questions.
  */
 export function questionWords(output: string, exitCode: number): string[] {
-  const last = output.slice(-2000).trimEnd().split("\n").slice(-LAST_LINES);
-  return isOpenQuestion(output.slice(-400)) ||
-    (exitCode !== 0 && (last.some(isUnanswered) || NO_INPUT.test(output.slice(-400))))
+  const last = tailChars(output, 2000).trimEnd().split("\n").slice(-LAST_LINES);
+  return isOpenQuestion(tailChars(output, 400)) ||
+    (exitCode !== 0 && (last.some(isUnanswered) || NO_INPUT.test(tailChars(output, 400))))
     ? [WORDS]
     : [];
 }

@@ -11,8 +11,8 @@ export type ShellState = {
   aliases: Declaration[];
 };
 
-/** `declaration` is the line that names it with its attributes (`declare -fx name`), `text` its definition. */
-type ShellFunction = { name: string; declaration: string; text: string };
+/** `attributes` are the letters of `declare` that it has besides `f`, `text` is its definition. */
+export type ShellFunction = { name: string; attributes: string; text: string };
 
 /** Names that belong to the shell itself: assigning them means nothing, an error, or another thing than it says. */
 const SHELL_OWNED = new Set(
@@ -30,7 +30,9 @@ export const OUR_WORDS = [
   "alias",
   "builtin",
   "declare",
+  "enable",
   "eval",
+  "local",
   "mapfile",
   "printf",
   "pwd",
@@ -67,6 +69,8 @@ export function parseSaved(bytes: string, nonce: string): Saved | undefined {
   if (nonce === "" || !bytes.endsWith(`\0${nonce}`)) return undefined;
   const fields = bytes.slice(0, -nonce.length - 1).split("\0");
   const [cwd = "", umask = "", variables = "", aliases = "", lost = "", local = "", ...functions] = fields;
+  // Of a shell without the builtins that tell its state, what was written is none.
+  if (!cwd.startsWith("/") || !/^[0-7]+\n$/.test(umask) || variables === "") return undefined;
   const declared = parseDeclarations(variables).filter((item) => !item.name.startsWith(OURS));
   const names = new Set(declared.map((item) => item.name));
   const locals = new Set(parseDeclarations(local).map((item) => item.name));
@@ -85,10 +89,15 @@ export function parseSaved(bytes: string, nonce: string): Saved | undefined {
   };
 }
 
+const FUNCTION = /^declare -f(\w*) ([^\n]+)$/;
+
+/** A lock ends with its shell: nothing could ever take a function away that every command gets read-only. */
 function pairsOf(fields: readonly string[]): ShellFunction[] {
-  return fields.flatMap((declaration, index) =>
-    index % 2 === 0 ? [{ declaration, name: declaration.replace(/^.* /, ""), text: fields[index + 1] ?? "" }] : [],
-  );
+  return fields.flatMap((line, index): ShellFunction[] => {
+    const [, attributes, name] = (index % 2 === 0 && FUNCTION.exec(line)) || [];
+    if (attributes === undefined || name === undefined) return [];
+    return [{ name, attributes: attributes.replace("r", ""), text: fields[index + 1] ?? "" }];
+  });
 }
 
 /** The state may cost a command this much to restore: 1 MiB takes 40 ms. */

@@ -1,5 +1,4 @@
 import { constants } from "node:os";
-import { dirname } from "node:path";
 import type { ToolDetails } from "../../core/tool-result.ts";
 import { type Cut, type Limits, tailLines } from "../../core/truncate.ts";
 import { binaryKind, imageMime } from "../files/file-magic.ts";
@@ -17,22 +16,22 @@ export function shownOutput(captured: Captured, limits: Limits): { text: string;
   return { text: cut.text, notices: [...notices, cutWords(cut, captured)], cut: true };
 }
 
+/** What of a command's output is ours: the path of its text in messages, and the trap that saves. */
+type Own = { textPath: string; ownText: string };
+
 /**
  * The text without what is ours: messages of the shell come under the name any shell has instead of a path that means
  * nothing to the model, and the trap that saves, which `set -v` prints as bash reads it, is left out.
  */
-export function withShellName(text: string, textPath: string, shellKind: string): string {
-  const folder = dirname(textPath);
-  if (!text.includes(folder)) return text;
-  const kept = text.replace(new RegExp(`^\\{ __glovebox_status=.*<${escaped(folder)}/save\\n`, "gm"), "");
+export function withShellName(text: string, { textPath, ownText }: Own, shellKind: string): string {
+  const kept = text.includes(ownText)
+    ? text.replaceAll(`trap -- '${ownText}' EXIT\n`, "").replaceAll(ownText, "")
+    : text;
+  if (!kept.includes(textPath)) return kept;
   // busybox says `sh: FILE: line 3: `, dash `sh: 3: FILE: `.
-  const path = escaped(textPath);
+  const path = textPath.replace(/[^\w/]/g, "\\$&");
   const named = shellKind === "sh" ? kept.replace(new RegExp(`\\bsh: (\\d+: )?${path}: `, "g"), "sh: $1") : kept;
   return named.replaceAll(`${textPath}: `, `${shellKind}: `);
-}
-
-function escaped(path: string): string {
-  return path.replace(/[^\w/]/g, "\\$&");
 }
 
 function binaryWords({ totalBytes, magic, file }: Captured): string {

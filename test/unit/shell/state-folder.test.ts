@@ -119,7 +119,7 @@ describe("P-38 a command that spoils the state folder", () => {
   );
 
   test("by a FIFO where its own state goes is ended at its limit only", async () => {
-    const result = await shell.run("kept=2; mkfifo ${0%/*}/saved", { timeout: 0.5 });
+    const result = await shell.run("kept=2; rm ${0%/*}/saved; mkfifo ${0%/*}/saved", { timeout: 0.5 });
     expect(result.status).toBe("timed_out");
     expect(await shell.text("echo $kept")).toBe("1\n");
   });
