@@ -51,7 +51,11 @@ function wordsOf(tool: string, args: JsonObject): string {
   const text = (key: string): string => (typeof args[key] === "string" ? args[key] : "");
   switch (tool) {
     case "bash":
-      return `${text("command").trim()}${args["background"] === true ? " &" : ""}`;
+      return typeof args["job"] === "number"
+        ? jobWords(args["job"], args["kill"] === true)
+        : `${text("command").trim()}${args["background"] === true ? " &" : ""}`;
+    case "pty":
+      return ptyWords(args);
     case "read":
       return typeof args["offset"] === "number" ? `${text("path")}:${args["offset"]}` : text("path");
     case "write":
@@ -65,6 +69,18 @@ function wordsOf(tool: string, args: JsonObject): string {
     default:
       return JSON.stringify(args);
   }
+}
+
+function jobWords(job: number, kills: boolean): string {
+  if (job === 0) return "jobs";
+  return kills ? `kill job ${job}` : `job ${job}`;
+}
+
+/** Control characters as the model wrote them: a Ctrl-C must be seen. */
+function ptyWords({ action, command, id, text }: JsonObject): string {
+  if (action === "start" && typeof command === "string") return command.trim();
+  const typed = typeof text === "string" ? ` ${JSON.stringify(text)}` : "";
+  return `${String(action)} ${String(id)}${typed}`;
 }
 
 function parse(raw: string): JsonObject | undefined {

@@ -5,16 +5,17 @@ import type { Outcome } from "../../protocol/messages.ts";
 import type { CallContext } from "../context.ts";
 import { shownOutcome } from "../notices.ts";
 import { cgroupChange } from "./cgroup.ts";
-import { killWords, namesOf } from "./jobs.ts";
+import { namesOf, reachWords } from "./job-words.ts";
 import type { Prepared } from "./memory.ts";
 import { nothing } from "./nothing.ts";
-import { CappedFile, RotatingLog } from "./output-file.ts";
+import { CappedFile } from "./output-file.ts";
 import { LiveOutput } from "./output-live.ts";
 import { type Captured, OutputSink } from "./output-sink.ts";
 import { callProcesses, endable, prepare, type ShellParts, type Started, startOnPipe } from "./parts.ts";
 import { killAll } from "./process-kill.ts";
 import { type Cause, type Exit, firstCause, within } from "./process-run.ts";
 import { keyOf, type Proc } from "./process-table.ts";
+import { RotatingLog } from "./rotating-log.ts";
 import { endingWords, limitWords, resultText, shownOutput, withShellName } from "./words.ts";
 
 /** How long output is read after the main process has ended: what it wrote is in the pipe by then. */
@@ -112,21 +113,16 @@ async function leaveJob(
     return { notices };
   }
   const { id, log: path } = parts.jobs.reserve();
-  const log = drained ? undefined : new RotatingLog(path, parts.hello.maxOutputFileBytes);
+  const log = drained ? undefined : RotatingLog.create(path, parts.hello.maxOutputFileBytes);
+  const over = running.drained.then(() => log?.close());
   if (log === undefined) tap.take = () => undefined;
-  else {
-    tap.take = (chunk) => log.write(chunk);
-    void running.drained.then(() => log.close());
-  }
-  parts.jobs.add({ id, ...of, processes: left, ...(!drained && { log: path }) });
+  else tap.take = (chunk) => log.write(chunk);
+  parts.jobs.add({ id, ...of, processes: left, ...(log && { log: path }) }, log && { log, over });
   const kept = log?.isOpen ? `goes to ${path}` : "is dropped, since no file could be made for it";
   const output = drained ? "" : `; what it prints from now on ${kept}`;
   return {
     id,
-    notices: [
-      ...notices,
-      `job ${id} goes on in the background: ${namesOf(left)}${output}; end it with ${killWords(left)}`,
-    ],
+    notices: [...notices, `job ${id} goes on in the background: ${namesOf(left)}${output}; ${reachWords(id)}`],
   };
 }
 

@@ -4,8 +4,11 @@ import { join } from "node:path";
 import { textOf } from "../../../src/core/messages.ts";
 import type { Hello, Outcome } from "../../../src/protocol/messages.ts";
 import { PROTOCOL_VERSION } from "../../../src/protocol/messages.ts";
+import type { CallContext } from "../../../src/toolhost/context.ts";
 import { createShell, type Shell } from "../../../src/toolhost/shell/bash.ts";
 import { descendantScope } from "../../../src/toolhost/shell/process-scope.ts";
+import type { ToolArgs } from "../../../src/tools/catalogue.ts";
+import { terminalProgram } from "../../support/terminal-program.ts";
 
 type Call = {
   id?: number;
@@ -31,7 +34,7 @@ export class TestShell {
       state,
       env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: this.folder, LANG: "C.UTF-8", TERM: "dumb", PAGER: "cat" },
       umask: 0o022,
-      programs: { rg: "/usr/bin/rg", shell: "/bin/bash", shellKind: "bash" },
+      programs: { rg: "/usr/bin/rg", terminal: terminalProgram(), shell: "/bin/bash", shellKind: "bash" },
       readonly: [],
       hidden: [],
       session: "s",
@@ -44,14 +47,26 @@ export class TestShell {
     this.shell = createShell({ hello: this.hello, scope: descendantScope() });
   }
 
-  run(command: string, { id, timeout = 10, background, signal, show }: Call = {}): Promise<Outcome> {
-    const context = {
+  run(command: string, { timeout = 10, background, ...call }: Call = {}): Promise<Outcome> {
+    return this.shell.handleBash({ command, timeout, ...(background && { background }) }, this.#context(call));
+  }
+
+  /** Asks for a background job, or all of them (0). */
+  job(job: number, kill = false): Promise<Outcome> {
+    return this.shell.handleBash({ job, kill }, this.#context({}));
+  }
+
+  pty(args: ToolArgs<"pty">, call: Call = {}): Promise<Outcome> {
+    return this.shell.handlePty(args, this.#context(call));
+  }
+
+  #context({ id, signal, show }: Call): CallContext {
+    return {
       id: id ?? 1,
       host: { hello: this.hello, seen: new Map<string, string>(), guard: { refuse: () => undefined } },
       signal: signal ?? new AbortController().signal,
       show: show ?? (() => undefined),
     };
-    return this.shell.handleBash({ command, timeout, ...(background && { background }) }, context);
   }
 
   /** What the model reads. */
