@@ -14,8 +14,11 @@ export function namesOf(processes: readonly Proc[]): string {
   return more > 0 ? `${shown.join(", ")} and ${more} more` : shown.join(", ");
 }
 
+/** How bash is started for a command; says nothing to the model. */
+const OUR_WORDS = / --noprofile --norc \S+\/shell$/;
+
 function nameOf(proc: Proc): string {
-  return visibleLine(clip(commandLine(proc.pid), NAME_CHARS)) || "ended";
+  return visibleLine(clip(commandLine(proc.pid).replace(OUR_WORDS, ""), NAME_CHARS)) || "ended";
 }
 
 /** How the model reads and ends a job. */

@@ -73,7 +73,7 @@ export class RotatingLog {
   /** Hands on what came after the first `position` bytes, in pieces; returns how many bytes of it are not kept. */
   readFrom(position: number, take: (chunk: Buffer) => void): number {
     let taken = 0;
-    for (const piece of this.#old ? [this.#old, this.#now] : [this.#now]) {
+    for (const piece of this.#pieces()) {
       const end = piece.start + piece.size;
       for (let at = Math.max(position, piece.start); at < end; ) {
         const chunk = readPart(piece.path, at - piece.start, Math.min(CHUNK_BYTES, end - at));
@@ -84,6 +84,12 @@ export class RotatingLog {
       }
     }
     return this.total - position - taken;
+  }
+
+  /** What is kept without a gap up to the newest byte: of a chunk that is larger than a file, the beginning is not. */
+  #pieces(): Piece[] {
+    const old = this.#old;
+    return old && old.start + old.size === this.#now.start ? [old, this.#now] : [this.#now];
   }
 
   #rotate(start: number): void {

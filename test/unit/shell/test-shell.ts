@@ -22,6 +22,8 @@ type Call = {
 export class TestShell {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), "glovebox-shell-")));
   readonly hello: Hello;
+  /** What knows the processes of jobs outlives a tool host, as the pid namespace does. */
+  readonly #scope = descendantScope();
   shell: Shell;
 
   constructor(changes: Partial<Hello> = {}) {
@@ -44,7 +46,7 @@ export class TestShell {
       idleSeconds: 30,
       ...changes,
     };
-    this.shell = createShell({ hello: this.hello, scope: descendantScope() });
+    this.shell = createShell({ hello: this.hello, scope: this.#scope });
   }
 
   run(command: string, { timeout = 10, background, ...call }: Call = {}): Promise<Outcome> {
@@ -76,7 +78,7 @@ export class TestShell {
 
   /** A tool host that is killed and started again finds the same folder. */
   restart(): void {
-    this.shell = createShell({ hello: { ...this.hello, previousPid: 2 }, scope: descendantScope() });
+    this.shell = createShell({ hello: { ...this.hello, previousPid: 2 }, scope: this.#scope });
   }
 
   async close(): Promise<void> {
