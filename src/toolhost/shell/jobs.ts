@@ -100,7 +100,8 @@ export class JobTable {
     for (const job of this.#jobs) {
       const known = new Set(job.processes.map(keyOf));
       const mine = live.filter((proc) => known.has(keyOf(proc)));
-      const sids = new Set(mine.map((proc) => proc.sid));
+      // Also of those that are gone: what they started since the last look is known by nothing else.
+      const sids = new Set(job.processes.map((proc) => proc.sid));
       const family = withDescendants(new Set(mine.map((proc) => proc.pid)), live);
       job.processes = live.filter((proc) => family.has(proc.pid) || sids.has(proc.sid));
       for (const proc of job.processes) owned.add(keyOf(proc));

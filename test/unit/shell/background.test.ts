@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { shown, TestShell } from "./test-shell.ts";
 
@@ -14,6 +14,16 @@ async function until(isDone: () => boolean | Promise<boolean>): Promise<void> {
 
 const list = async (): Promise<string> => shown(await shell.job(0));
 const look = async (id: number, of = shell): Promise<string> => shown(await of.job(id));
+
+function commandLines(): string[] {
+  return readdirSync("/proc").flatMap((name) => {
+    try {
+      return [readFileSync(`/proc/${name}/cmdline`, "latin1").replaceAll("\0", " ").trim()];
+    } catch {
+      return [];
+    }
+  });
+}
 
 describe("a background job", () => {
   test("28 left by & is listed, lives on and can be killed", async () => {
@@ -130,6 +140,21 @@ describe("a call for a background job", () => {
     expect(shown(await shell.job(1, true))).toContain("[nothing of it was running]");
   });
 
+  test("knows what the first process left behind although nobody looked while it lived", async () => {
+    await shell.run("sleep 0.3; sleep 66 & exit 4", { background: true });
+    // Told by /proc, since a call would be a look.
+    await until(() => commandLines().includes("sleep 66"));
+    await until(
+      () =>
+        !commandLines().some(
+          (line) => line.startsWith("sleep 0.3") || line.includes(`${shell.hello.state}/jobs/1/shell`),
+        ),
+    );
+    await until(async () => (await list()).includes("what was started first ended with exit code 4"));
+    expect(await list()).toMatch(/^job 1: running for \d+ s, pid \d+ \(sleep 66\); what was started first ended/);
+    expect(shown(await shell.job(1, true))).toMatch(/\[1 process of it ended\]\n\[job 1 ended with exit code 4 after /);
+  });
+
   test("names the signal that killed it", async () => {
     await shell.run("sleep 0.3; kill -9 $$", { background: true });
     await until(async () => !(await list()).includes("running"));
@@ -164,7 +189,7 @@ describe("a call for a background job", () => {
     await small.close();
   });
 
-  test("O-OUT-02 shows the end of a flood within the limits of any result", async () => {
+  test("shows the end of a flood within the limits of any result", async () => {
     await shell.run("seq 1 100000", { background: true });
     await until(async () => !(await list()).includes("running"));
     await shell.run("seq 1 100000; sleep 0.3", { background: true });
@@ -175,7 +200,7 @@ describe("a call for a background job", () => {
     expect(result.truncated).toBe(true);
   });
 
-  test("O-EXEC-02 never cuts a character in two", async () => {
+  test("never cuts a character in two", async () => {
     await shell.run("printf 'caf\\xc3'; mkfifo go; read x <go; printf '\\xa9\\n'; sleep 60", { background: true });
     expect(await look(1)).toMatch(/^caf\n\[/);
     await shell.run("echo >go");

@@ -98,7 +98,7 @@ describe("a program on a terminal", () => {
     expect(await text({ action: "read", id: 2 })).toBe("No background job 2; there are: 1");
   });
 
-  test("O-OUT-04 shows no escape sequence and no carriage return", async () => {
+  test("shows no escape sequence and no carriage return", async () => {
     const seen = await start("printf '\\033[31mred\\033[0m \\033]0;title\\007\\r10%%\\r20%%\\nend\\n'", 20);
     expect(seen).toMatch(/^20%\nend\n\[job 1 ended/);
   });
@@ -108,7 +108,7 @@ describe("a program on a terminal", () => {
     expect(await until(/red/, type("\n"))).toMatch(/^red\n\[/);
   });
 
-  test("O-OUT-02 that prints without end leaves a bounded log", async () => {
+  test("that prints without end leaves a bounded log", async () => {
     const small = new TestShell({ maxOutputFileBytes: 100_000 });
     await small.pty({ action: "start", command: "yes", wait: 0 });
     const result = await small.pty({ action: "read", id: 1, wait: 1 });
