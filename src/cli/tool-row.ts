@@ -34,8 +34,9 @@ export function toolRow(call: ToolCallPart | undefined, result: RowResult, colum
   const duration = durationWords(result.duration_ms);
   const name = clipToWidth(visibleLine(result.tool_name), 24);
   const room = columns - widthOf(`${symbol} ${name}    ${duration}`);
-  const words = clipToWidth(visibleLine(statusWords(result)), Math.max(12, Math.floor(room * 0.6)));
-  const argument = clipToWidth(call ? mainArgument(call) : "", Math.max(8, room - widthOf(words) - 2));
+  const main = call ? mainArgument(call) : "";
+  const words = clipToWidth(visibleLine(statusWords(result, main)), Math.max(12, Math.floor(room * 0.6)));
+  const argument = clipToWidth(main, Math.max(8, room - widthOf(words) - 2));
   const parts = [`${paint(style, symbol)} ${paint("bold", name)}${argument && ` ${argument}`}`];
   if (words) parts.push(result.status === "ok" ? words : paint(style, words));
   return [...parts, paint("dim", duration)].join("  ");
@@ -92,11 +93,11 @@ function parse(raw: string): JsonObject | undefined {
   }
 }
 
-function statusWords(result: RowResult): string {
+function statusWords(result: RowResult, argument: string): string {
   const { status, details } = result;
   switch (status) {
     case "ok":
-      return okWords(details);
+      return okWords(details, argument);
     case "failed":
       return (
         details.signal ??
@@ -118,8 +119,9 @@ function statusWords(result: RowResult): string {
   }
 }
 
-function okWords({ diff, job_id: job }: ToolDetails): string {
-  if (job !== undefined) return `job ${job}`;
+function okWords({ diff, job_id: job }: ToolDetails, argument: string): string {
+  // Where the call named the job, the row has said it.
+  if (job !== undefined) return argument.endsWith(`job ${job}`) ? "" : `job ${job}`;
   if (diff === undefined) return "";
   const lines = diff.split("\n");
   const count = (sign: string): number =>

@@ -91,6 +91,19 @@ describe("a terminal in a container", () => {
     await tryShell(sandbox);
   });
 
+  it("37 is the only one there: none of the machine can be reached", async () => {
+    await using place = await Place.create();
+    await using opened = await openSandbox(place.root);
+    const { sandbox } = opened;
+    const seen = words(
+      await call(sandbox, "bash", { command: "ls /dev/pts; ls -d /dev/console /dev/tty?*; : </dev/tty" }),
+    );
+    expect(seen).toMatch(/^ptmx\n/);
+    expect(seen.match(/No such (file or directory|device or address)/g)).toHaveLength(3);
+    const terminal = await Terminal.start(sandbox, "ls /dev/pts; exec cat");
+    expect(await terminal.see(/ptmx\n/)).toMatch(/^0\s+ptmx\n/);
+  });
+
   it("38 serves a REPL with its history and its interrupts", async () => {
     await using place = await Place.create();
     await using opened = await openSandbox(place.root);

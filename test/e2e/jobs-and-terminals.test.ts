@@ -69,7 +69,7 @@ describe("a run", () => {
   it("has a policy that denies a tool above the flag that switches it on", async () => {
     await using place = await Place.create();
     const policy = join(place.folder, "policy.yaml");
-    await writeFile(policy, "version: 1\ntools: { deny: [pty] }\ncommands: { deny: [ touch ] }\n");
+    await writeFile(policy, "version: 1\ntools: { deny: [pty] }\n");
     const script = `- calls: [ { pty: { action: start, command: "true" } } ]\n- text: "Done."\n`;
     const { told } = await play(place, script, "--tool", "pty", "--policy", policy);
     expect(told.results).toEqual([{ status: "denied", text: expect.stringContaining("tools.deny[0]") }]);
@@ -78,18 +78,20 @@ describe("a run", () => {
   it("has what is typed judged by the rules for commands", async () => {
     await using place = await Place.create();
     const policy = join(place.folder, "policy.yaml");
-    await writeFile(policy, "version: 1\ncommands: { deny: [ touch ] }\n");
+    await writeFile(policy, "version: 1\ncommands: [ { match: touch, decision: deny } ]\n");
     const { told } = await play(
       place,
       String.raw`
-- calls: [ { pty: { action: start, command: "sh -i", wait: 20 } }, { pty: { action: send, id: 1, text: "touch made\n" } } ]
-- calls: [ { pty: { action: send, id: 1, text: "echo fine\n", wait: 20 } }, { ls: {} } ]
+- calls: [ { pty: { action: start, command: "cat", wait: 0 } }, { pty: { action: send, id: 1, text: "touch made\n" } } ]
+- calls: [ { pty: { action: send, id: 1, text: "echo fine\n", wait: 20 } } ]
+- calls: [ { pty: { action: start, command: "sh -i" } } ]
 - text: "Done."
 `,
       ...["--tool", "pty", "--policy", policy],
     );
-    expect(told.results.map(({ status }) => status)).toEqual(["ok", "denied", "ok", "ok"]);
-    expect(told.results[3]?.text).not.toContain("made");
+    expect(told.results.map(({ status }) => status)).toEqual(["ok", "denied", "ok", "denied"]);
+    expect(told.results[2]?.text).toMatch(/^echo fine\necho fine\n\[job 1 is running/);
+    expect(told.results[3]?.text).toContain("needs approval");
   });
 
   it.each([
