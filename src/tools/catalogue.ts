@@ -47,7 +47,13 @@ export type ToolOffer = { name: string; description: string; parameters: JsonObj
 /** The tools of a session, sorted by name so that the bytes of a request's beginning never change. */
 export function toolOffers(switchedOn: readonly OptionalTool[] = []): ToolOffer[] {
   return toolsWith(switchedOn).map((name) => {
-    const { $schema: _, ...parameters } = z.toJSONSchema(TOOLS[name].parameters, { io: "input" }) as JsonObject;
+    const schema = z.toJSONSchema(TOOLS[name].parameters, { io: "input", override: withoutSafeMaximum });
+    const { $schema: _, ...parameters } = schema as JsonObject;
     return { name, description: TOOLS[name].description, parameters };
   });
+}
+
+/** What every whole number of JSON is limited to anyhow, at eight tokens each. */
+function withoutSafeMaximum({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 }

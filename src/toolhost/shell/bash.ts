@@ -36,18 +36,7 @@ export type Shell = {
  * `descendantScope()` anywhere else. Processes of a call that an earlier tool host left unfinished are ended first.
  */
 export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScope }): Shell {
-  // The first one in a container makes this folder.
-  tryTo(() => ensureFolder(hello.state));
-  const parts: ShellParts = {
-    hello,
-    scope,
-    memory: new ShellMemory(hello, hello.previousPid !== undefined),
-    pipes: createPipeMaker(hello.programs.shell),
-    jobs: new JobTable(hello.state),
-    outputs: new OutputFolder(hello.state, hello.maxOutputFileBytes),
-    cgroup: openCgroup(),
-    limits: ownLimits,
-  };
+  const parts = partsOf(hello, scope);
   endPrevious(parts);
   const settled = killAll(endable(parts, () => callProcesses(parts)));
   const turns = new Turns(settled);
@@ -90,6 +79,21 @@ export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScop
       const { left } = await killAll(endable(parts, () => scope.session()));
       return left;
     },
+  };
+}
+
+function partsOf(hello: Hello, scope: ProcessScope): ShellParts {
+  // The first one in a container makes this folder.
+  tryTo(() => ensureFolder(hello.state));
+  return {
+    hello,
+    scope,
+    memory: new ShellMemory(hello, hello.previousPid !== undefined),
+    pipes: createPipeMaker(hello.programs.shell),
+    jobs: new JobTable(hello.state),
+    outputs: new OutputFolder(hello.state, hello.maxOutputFileBytes),
+    cgroup: openCgroup(),
+    limits: ownLimits,
   };
 }
 
