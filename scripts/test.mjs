@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { ensurePrograms, exitOf, fail, root, say, withEverything } from "./setup.mjs";
 
 async function main() {
-  await ensurePrograms({ rg: "ripgrep", git: "git", bash: "bash" });
+  await ensurePrograms({ rg: "ripgrep", git: "git", bash: "bash", cc: "build-essential" });
   return withEverything(runTests);
 }
 

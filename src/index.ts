@@ -54,3 +54,4 @@ export { failedResult, type RunOnceOptions, runOnce } from "./session/run-once.t
 export { type RunSettings, runPrompt } from "./session/run-prompt.ts";
 export { type Surroundings, surroundingsOf } from "./session/surroundings.ts";
 export { type Ways, waysOf } from "./session/ways.ts";
+export type { OptionalTool } from "./tools/catalogue.ts";

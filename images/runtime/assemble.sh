@@ -17,7 +17,7 @@ cd /tmp
 gcc -E -dM -include sys/syscall.h -x c /dev/null | sed -n 's/^#define SYS_\([a-z0-9_]*\) .*/{"\1", SYS_\1},/p' >calls-own.h
 gcc -E -dM -include asm/unistd_32.h -x c /dev/null 2>/dev/null |
   sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$/{"\1", \2},/p' >calls-i386.h
-for name in idle probe attempt; do
+for name in idle probe attempt terminal; do
   gcc -O2 -static -s -o "$root/bin/$name" "$name.c"
 done
 cd /
@@ -57,4 +57,5 @@ chmod 0111 "$root/host/gbx-h"
 "$root/host/gbx-h" -e 'require("node:zlib").gzipSync("x")'
 "$root/bin/rg" --version
 "$root/bin/attempt" "own getpid"
+sleep 1 | "$root/bin/terminal" /usr/bin/tty
 "$root/bin/git" --version

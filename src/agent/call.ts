@@ -4,7 +4,7 @@ import { syntheticResult, type ToolResult } from "../core/tool-result.ts";
 import type { ToolGate, Verdict } from "../gate/tool-gate.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { parseArguments, unknownTool } from "../tools/arguments.ts";
-import { contractOf, isToolName, type ToolName } from "../tools/catalogue.ts";
+import { contractOf, isToolName, type ToolName, type ToolOffer } from "../tools/catalogue.ts";
 import type { Journal } from "./journal.ts";
 import type { RunClock } from "./limits.ts";
 
@@ -15,6 +15,8 @@ export type CallDeps = {
   clock: RunClock;
   /** The longest a call may take that can say how long it takes. */
   callSeconds: number;
+  /** What the model was offered; nothing else runs. */
+  tools: readonly ToolOffer[];
   /** Takes words of the person for the model, which it reads after the results of the present calls. */
   steer: (text: string) => unknown;
 };
@@ -34,7 +36,10 @@ export async function prepareCall(
   deps: CallDeps,
   signal: AbortSignal,
 ): Promise<Prepared | Performed> {
-  if (!isToolName(call.name)) return unperformed(syntheticResult("unknown_tool", unknownTool(call.name)));
+  const offered = deps.tools.map(({ name }) => name);
+  if (!isToolName(call.name) || !offered.includes(call.name)) {
+    return unperformed(syntheticResult("unknown_tool", unknownTool(call.name, offered)));
+  }
   const parsed = parseArguments(call.name, call.arguments);
   if (!parsed.ok) return unperformed(syntheticResult("bad_arguments", parsed.problem));
   const args = (contractOf(call.name).within?.(parsed.args, deps.callSeconds) ?? parsed.args) as JsonObject;

@@ -3,7 +3,6 @@ import { type GloveboxError, toGloveboxError } from "../core/errors.ts";
 import type { Outcome } from "../core/events.ts";
 import { type AssistantMessage, type AssistantPart, toolCallsOf } from "../core/messages.ts";
 import type { ModelClient } from "../model/model-client.ts";
-import type { ToolOffer } from "../tools/catalogue.ts";
 import type { CallDeps } from "./call.ts";
 import { type GroupStop, refuseTruncated, runCallGroup } from "./call-group.ts";
 import type { LimitReached, RunLimits } from "./limits.ts";
@@ -12,7 +11,6 @@ export type AgentDeps = Omit<CallDeps, "steer"> & {
   /** Retries, if any, are inside. */
   model: ModelClient;
   system: string;
-  tools: readonly ToolOffer[];
   limits: RunLimits;
 };
 

@@ -5,7 +5,7 @@ import { clip } from "../core/truncate.ts";
 import { VERSION } from "../core/version.ts";
 import type { Io } from "./io.ts";
 import { addPolicyCommands } from "./policy-program.ts";
-import { ALLOW_HOST } from "./repeatable.ts";
+import { ALLOW_HOST, TOOL } from "./repeatable.ts";
 import { reportFailure } from "./report-failure.ts";
 import { usageFailure } from "./usage-failure.ts";
 
@@ -116,6 +116,7 @@ function addRun(program: Command, state: State): void {
     .option("--strict-policy", "what a policy asks for and does not get is an error")
     .option("--image <ref>", "the image to work in (default: glovebox/base)")
     .option(...ALLOW_HOST)
+    .option(...TOOL)
     .option("--approve <who>", "who answers before calls that change something: ask, auto or deny")
     .option("--max-turns <n>", "end after so many turns (default: 50)")
     .option("--max-seconds <n>", "end after so many seconds (default: 3600)")

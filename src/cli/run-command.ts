@@ -25,6 +25,7 @@ export type RunFlags = {
   strictPolicy?: boolean;
   image?: string;
   allowHost?: string[];
+  tool?: string[];
   approve?: string;
   maxTurns?: string;
   maxSeconds?: string;
@@ -189,6 +190,7 @@ export function settingsOf(flags: RunFlags): Chosen {
     strictPolicy: flags.strictPolicy,
     image: flags.image,
     allowHosts: parseAllowHosts(flags.allowHost),
+    tools: flags.tool,
     build: flags.build,
     approve: approve === undefined ? undefined : parseWord("--approve", approve, ["ask", "auto", "deny"]),
     maxTurns: maxTurns === undefined ? undefined : parseNumber("--max-turns", maxTurns, TURNS),

@@ -34,8 +34,9 @@ export function toolRow(call: ToolCallPart | undefined, result: RowResult, colum
   const duration = durationWords(result.duration_ms);
   const name = clipToWidth(visibleLine(result.tool_name), 24);
   const room = columns - widthOf(`${symbol} ${name}    ${duration}`);
-  const words = clipToWidth(visibleLine(statusWords(result)), Math.max(12, Math.floor(room * 0.6)));
-  const argument = clipToWidth(call ? mainArgument(call) : "", Math.max(8, room - widthOf(words) - 2));
+  const main = call ? mainArgument(call) : "";
+  const words = clipToWidth(visibleLine(statusWords(result, main)), Math.max(12, Math.floor(room * 0.6)));
+  const argument = clipToWidth(main, Math.max(8, room - widthOf(words) - 2));
   const parts = [`${paint(style, symbol)} ${paint("bold", name)}${argument && ` ${argument}`}`];
   if (words) parts.push(result.status === "ok" ? words : paint(style, words));
   return [...parts, paint("dim", duration)].join("  ");
@@ -51,7 +52,11 @@ function wordsOf(tool: string, args: JsonObject): string {
   const text = (key: string): string => (typeof args[key] === "string" ? args[key] : "");
   switch (tool) {
     case "bash":
-      return `${text("command").trim()}${args["background"] === true ? " &" : ""}`;
+      return typeof args["job"] === "number"
+        ? jobWords(args["job"], args["kill"] === true)
+        : `${text("command").trim()}${args["background"] === true ? " &" : ""}`;
+    case "pty":
+      return ptyWords(args);
     case "read":
       return typeof args["offset"] === "number" ? `${text("path")}:${args["offset"]}` : text("path");
     case "write":
@@ -67,6 +72,18 @@ function wordsOf(tool: string, args: JsonObject): string {
   }
 }
 
+function jobWords(job: number, kills: boolean): string {
+  if (job === 0) return "jobs";
+  return kills ? `kill job ${job}` : `job ${job}`;
+}
+
+/** Control characters as the model wrote them: a Ctrl-C must be seen. */
+function ptyWords({ action, command, id, text }: JsonObject): string {
+  if (action === "start" && typeof command === "string") return command.trim();
+  const typed = typeof text === "string" ? ` ${JSON.stringify(text)}` : "";
+  return `${String(action)} ${String(id)}${typed}`;
+}
+
 function parse(raw: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(raw);
@@ -76,11 +93,11 @@ function parse(raw: string): JsonObject | undefined {
   }
 }
 
-function statusWords(result: RowResult): string {
+function statusWords(result: RowResult, argument: string): string {
   const { status, details } = result;
   switch (status) {
     case "ok":
-      return okWords(details);
+      return okWords(details, argument);
     case "failed":
       return (
         details.signal ??
@@ -102,8 +119,9 @@ function statusWords(result: RowResult): string {
   }
 }
 
-function okWords({ diff, job_id: job }: ToolDetails): string {
-  if (job !== undefined) return `job ${job}`;
+function okWords({ diff, job_id: job }: ToolDetails, argument: string): string {
+  // Where the call named the job, the row has said it.
+  if (job !== undefined) return argument.endsWith(`job ${job}`) ? "" : `job ${job}`;
   if (diff === undefined) return "";
   const lines = diff.split("\n");
   const count = (sign: string): number =>

@@ -26,7 +26,13 @@ export const Hello = z.strictObject({
   env: z.record(z.string(), z.string()),
   umask: z.int().min(0).max(0o777),
   /** Absolute paths of the runtime's own programs; `bash` is the image's, `sh` where it has none. */
-  programs: z.strictObject({ rg: z.string(), shell: z.string(), shellKind: z.enum(["bash", "sh"]) }),
+  programs: z.strictObject({
+    rg: z.string(),
+    /** Runs a program on a terminal of its own. */
+    terminal: z.string(),
+    shell: z.string(),
+    shellKind: z.enum(["bash", "sh"]),
+  }),
   /** Workspace-relative paths mounted read-only and the rule that says so, for clear words only. */
   readonly: z.array(ruledPath),
   /** The same for paths that are covered. */

@@ -210,7 +210,12 @@ async function prepare(
       state: STATE_DIR,
       env,
       umask: process.umask(),
-      programs: { rg: runtime.rgPath, shell: shell.path, shellKind: shell.kind },
+      programs: {
+        rg: runtime.rgPath,
+        terminal: runtime.terminalPath,
+        shell: shell.path,
+        shellKind: shell.kind,
+      },
       session: request.sessionId,
       readonly: [],
       hidden: [],

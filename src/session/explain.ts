@@ -50,8 +50,9 @@ function explainCommand(command: string, { policy }: LoadedPolicy): Explanation 
 
 function explainTool(value: string, { policy }: LoadedPolicy): Explanation {
   if (!isToolName(value)) throw unknown("tool", value, TOOL_NAMES);
-  // What kind of effect a tool has does not depend on its arguments; of a command no rule speaks.
-  const { type, rule } = decide(policy, { tool: value, effects: contractOf(value).effects({ command: "" }) });
+  // A tool that may run a command counts as doing so; of the empty one no rule speaks.
+  const effects = contractOf(value).effects({ action: "start", command: "" });
+  const { type, rule } = decide(policy, { tool: value, effects });
   return { decision: type, rule };
 }
 

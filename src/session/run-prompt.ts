@@ -6,6 +6,7 @@ import type { HostApprover } from "../egress/host-approver.ts";
 import { ABSENT_APPROVER, type Approver, NO_APPROVER, YES_APPROVER } from "../gate/approver.ts";
 import { chooseModel } from "../model/choose.ts";
 import type { Reaped } from "../sandbox/reaper.ts";
+import { isOptionalTool, OPTIONAL_TOOLS, type OptionalTool, TOOL_NAMES } from "../tools/catalogue.ts";
 import { openWorkspace } from "../workspace/workspace.ts";
 import { dockerProvider } from "./docker-provider.ts";
 import { workspaceId } from "./home.ts";
@@ -40,6 +41,8 @@ export type RunSettings = {
   /** Repetitions of a request that failed in passing; 4 when omitted. */
   modelRetries: number | undefined;
   image: string | undefined;
+  /** Tools to switch on beyond the seven that every session has: `pty`. */
+  tools?: readonly string[] | undefined;
   /** Build a missing image of ours. */
   build: boolean;
   onEvent: (event: SessionEvent) => void;
@@ -63,6 +66,7 @@ export async function runPrompt(settings: RunSettings, surroundings: Surrounding
       hint: 'Say what is to be done: `glovebox run "make the tests pass"`, or pipe it to stdin',
     });
   }
+  const tools = requireOptional(settings.tools);
   const model = await chooseModel({ model: settings.model, env, secrets, cwd });
   const { root } = await openWorkspace(settings.workspace, { userHome, gloveboxHome: home.root });
   const { policy, facts } = await loadPolicy(root, settings, surroundings);
@@ -79,6 +83,7 @@ export async function runPrompt(settings: RunSettings, surroundings: Surrounding
   const { turns, toolCalls, seconds } = policy.limits;
   return runOnce({
     ...settings,
+    tools,
     // The folder whose policy was read, wherever a link leads meanwhile.
     workspace: root,
     model,
@@ -94,6 +99,16 @@ export async function runPrompt(settings: RunSettings, surroundings: Surrounding
     userHome,
     version: VERSION,
     openSandbox: dockerProvider(provider),
+  });
+}
+
+function requireOptional(names: readonly string[] = []): OptionalTool[] {
+  return names.map((name) => {
+    if (isOptionalTool(name)) return name;
+    const list = OPTIONAL_TOOLS.map((tool) => `\`${tool}\``).join(", ");
+    const isThere = TOOL_NAMES.some((tool) => tool === name);
+    const what = isThere ? `The tool \`${name}\` is in every session` : `There is no tool \`${name}\``;
+    throw new GloveboxError("USAGE", `${what}; one to switch on was expected`, { hint: `There are ${list}` });
   });
 }
 

@@ -14,7 +14,7 @@ import type { Policy } from "../policy/policy.ts";
 import { weakened } from "../policy/weakened.ts";
 import { HOME } from "../sandbox/places.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { toolOffers } from "../tools/catalogue.ts";
+import { type OptionalTool, toolOffers } from "../tools/catalogue.ts";
 import type { MountPlan } from "../workspace/mount-plan.ts";
 import { planMounts } from "../workspace/plan-mounts.ts";
 import { planWarnings } from "../workspace/plan-warnings.ts";
@@ -43,6 +43,8 @@ export type SessionOptions = {
   /** How connections go out, and who is asked for a host. */
   ways: Ways;
   limits: RunLimits;
+  /** Tools beyond the seven that every session has; none when omitted. */
+  tools?: readonly OptionalTool[] | undefined;
   secretHashes: readonly string[];
   openSandbox: SandboxProvider;
   /** Stays open when the session closes. */
@@ -111,7 +113,7 @@ export class Session {
         ...options.policyFacts,
         warnings: [...options.policyFacts.warnings, ...warnings],
       });
-      await journal.append({ type: "system", text: system, tools: toolOffers() });
+      await journal.append({ type: "system", text: system, tools: toolOffers(options.tools) });
       const readyMs = Math.round(performance.now() - startedAt);
       return new Session(options, { sandbox, guarding, egress, patience, journal, system, readyMs });
     } catch (error) {
@@ -148,7 +150,7 @@ export class Session {
   }
 
   #deps(clock: RunClock, watch: { ms: number }): AgentDeps {
-    const { model, modelRetries, limits, policy } = this.#options;
+    const { model, modelRetries, limits, policy, tools } = this.#options;
     const retrying = withRetries(model, { attempts: modelRetries, onRetry: (event) => this.#onRetry(event) });
     return {
       journal: this.#journal,
@@ -159,7 +161,7 @@ export class Session {
       callSeconds: policy.limits.callSeconds,
       limits,
       system: this.#system,
-      tools: toolOffers(),
+      tools: toolOffers(tools),
     };
   }
 

@@ -10,7 +10,7 @@ import { handleFind } from "./search/find.ts";
 import { handleGrep } from "./search/grep.ts";
 
 /** The handlers that need no shell. */
-export const FILE_HANDLERS: Omit<Handlers, "bash"> = {
+export const FILE_HANDLERS: Omit<Handlers, "bash" | "pty"> = {
   read: handleRead,
   write: handleWrite,
   edit: handleEdit,

@@ -122,7 +122,8 @@ export class ToolHost {
       const egress =
         hello.egress &&
         new Egress({ settings: hello.egress, peer: this.#peer, whose: shell.whose, after: shell.settled });
-      this.#greeted = { host, shell, guard, watch, egress, handlers: { ...FILE_HANDLERS, bash: shell.handleBash } };
+      const handlers = { ...FILE_HANDLERS, bash: shell.handleBash, pty: shell.handlePty };
+      this.#greeted = { host, shell, guard, watch, egress, handlers };
       // One that died while it held everything still has left it so.
       if (hello.previousPid !== undefined) void shell.settled.then(() => scope.continueAll?.());
       this.#watch(hello.idleSeconds * 1000);
@@ -167,7 +168,8 @@ export class ToolHost {
     if (contractOf(tool).replay === "safe") return { outcome: await run() };
     await watch.remember();
     const act = async (): Promise<Outcome> => guard.after(await run());
-    return egress ? egress.around(String(parsed.args["command"] ?? ""), act) : { outcome: await act() };
+    const ran = String(parsed.args["command"] ?? parsed.args["text"] ?? "");
+    return egress ? egress.around(ran, act) : { outcome: await act() };
   }
 
   #cancel(id: number): void {

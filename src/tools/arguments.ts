@@ -3,7 +3,7 @@ import { isJsonObject } from "../core/json.ts";
 import { nearest } from "../core/nearest.ts";
 import { clip, headChars } from "../core/truncate.ts";
 import { visible, visibleLine } from "../core/visible.ts";
-import { contractOf, TOOL_NAMES, type ToolName } from "./catalogue.ts";
+import { contractOf, isOptionalTool, type ToolName } from "./catalogue.ts";
 import { ourNameFor } from "./other-names.ts";
 
 const MAX_NAME_CHARS = 100;
@@ -11,11 +11,15 @@ const MAX_ISSUES = 10;
 
 export type ParsedArguments = { ok: true; args: Record<string, unknown> } | { ok: false; problem: string };
 
-/** The words for a call to a tool that does not exist. */
-export function unknownTool(name: string): string {
-  const closest = nearest(headChars(name, MAX_NAME_CHARS), TOOL_NAMES);
+/** The words for a call to a tool that the session, which has `available`, does not have. */
+export function unknownTool(name: string, available: readonly string[]): string {
+  const closest = nearest(headChars(name, MAX_NAME_CHARS), available);
+  const list = `Available: ${available.toSorted().join(", ")}.`;
+  if (isOptionalTool(name)) {
+    return `Not run: \`${name}\` is not switched on in this session; a person switches it on with \`--tool ${name}\`. ${list}`;
+  }
   const hint = closest ? ` Closest: ${closest}.` : "";
-  return `Not run: no tool named \`${shownName(name)}\`. Available: ${TOOL_NAMES.toSorted().join(", ")}.${hint}`;
+  return `Not run: no tool named \`${shownName(name)}\`. ${list}${hint}`;
 }
 
 /**

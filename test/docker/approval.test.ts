@@ -14,6 +14,7 @@ import { ATTACKS } from "../../src/session/attacks/catalogue.ts";
 import type { Caller } from "../../src/session/attacks/inside.ts";
 import { carryOut } from "../../src/session/attacks/run.ts";
 import { surroundingsOf } from "../../src/session/surroundings.ts";
+import { toolOffers } from "../../src/tools/catalogue.ts";
 import { connect, Place, startCli } from "../support/engine.ts";
 import { eventOf } from "../support/events.ts";
 import { performCall } from "../support/perform-call.ts";
@@ -51,7 +52,7 @@ function throughGate(approver: Approver, askAlways: boolean): Caller {
   return async (sandbox, tool, args) => {
     const { result } = await performCall(
       { type: "tool_call", id: "1", name: tool, arguments: JSON.stringify(args) },
-      { gate, journal, clock, sandbox, callSeconds: 600, steer: () => undefined },
+      { gate, journal, clock, sandbox, callSeconds: 600, tools: toolOffers(), steer: () => undefined },
       new AbortController().signal,
     );
     return result;

@@ -13,6 +13,7 @@ import type { CallOptions, Keep, Sandbox, SandboxCall, SandboxFacts } from "../.
 import { ToolHostConnection } from "../../src/sandbox/tool-host-connection.ts";
 import type { SandboxProvider } from "../../src/session/provider.ts";
 import { programPath } from "./programs.ts";
+import { terminalProgram } from "./terminal-program.ts";
 
 export type LocalOptions = {
   root: string;
@@ -67,7 +68,12 @@ export class LocalSandbox implements Sandbox {
       state: join(state, "run"),
       env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: state, TERM: "dumb", LANG: "C.UTF-8" },
       umask: 0o022,
-      programs: { rg: programPath("rg"), shell: programPath("bash"), shellKind: "bash" },
+      programs: {
+        rg: programPath("rg"),
+        terminal: terminalProgram(),
+        shell: programPath("bash"),
+        shellKind: "bash",
+      },
       readonly,
       session: "local",
       guarded,

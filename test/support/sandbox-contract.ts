@@ -150,7 +150,34 @@ export function describeSandbox(name: string, { open }: ContractOptions): void {
       expect(started.status).toBe("ok");
       expect(started.details.job_id).toBeGreaterThan(0);
       expect(words(await sh(countOf("sleep 300")))).toBe("1\n");
-      await sh(`pkill -f 'sleep 300.${mark}$'`);
+      const job = Number(started.details.job_id);
+      expect(words(await run("bash", { job: 0 }))).toMatch(
+        new RegExp(`^job ${job}: running for .*sleep 300.${mark}`, "m"),
+      );
+      expect(words(await run("bash", { job, kill: true }))).toMatch(/\[\d process(es)? of it ended\]\n/);
+      expect(words(await sh(countOf("sleep 300")))).toBe("0\n");
+    });
+
+    it("29 keeps what a background job prints for whoever asks for it", async () => {
+      const started = await sh("mkfifo go; echo one; read x <go; echo two; exit 3", { background: true });
+      const job = Number(started.details.job_id);
+      expect(words(await run("bash", { job }))).toMatch(/^one\n\[job \d+ is running for /);
+      expect(words(await sh("echo >go; rm go; echo front"))).toBe("front\n");
+      await expect.poll(async () => words(await run("bash", { job: 0 })), { timeout: 20_000 }).toContain("exit code 3");
+      const result = await run("bash", { job });
+      expect(words(result)).toMatch(/^two\n\[job \d+ ended with exit code 3 after /);
+      expect([result.status, result.details.job_id, result.details.exit_code]).toEqual(["ok", job, 3]);
+      expect(await run("bash", { job: 999 })).toMatchObject({ status: "failed" });
+    });
+
+    it("37 runs a program on a terminal, types into it and ends it", async () => {
+      const started = await run("pty", { action: "start", command: "tty && exec cat", wait: 20 });
+      expect(words(started)).toMatch(/^\/dev\/pts\/\d+\n\[job \d+ is running for /);
+      const id = Number(started.details.job_id);
+      expect(words(await run("pty", { action: "send", id, text: "hello\n", wait: 20 }))).toMatch(/^hello\n/);
+      const ended = await run("pty", { action: "send", id, text: "\u0003", wait: 20 });
+      expect(words(ended)).toMatch(/\^C\n?\[job \d+ ended with exit code 130 after /);
+      expect(words(await run("bash", { job: id, kill: true }))).toContain("[nothing of it was running]");
     });
 
     it("does not wait for a background child that keeps the output open", async () => {

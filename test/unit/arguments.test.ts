@@ -1,7 +1,70 @@
 import { describe, expect, test } from "vitest";
 import { isWellFormed } from "../../src/core/truncate.ts";
 import { parseArguments, unknownTool, validateArguments } from "../../src/tools/arguments.ts";
-import type { ToolName } from "../../src/tools/catalogue.ts";
+import { contractOf, type ToolName, toolsWith } from "../../src/tools/catalogue.ts";
+
+describe("a call of bash", () => {
+  const problem = (args: object): string | undefined => {
+    const parsed = parseArguments("bash", JSON.stringify(args));
+    return parsed.ok ? undefined : parsed.problem.split("\n")[1];
+  };
+
+  test.each<[string, object, string]>([
+    ["nothing at all", {}, "`command` is missing; without one only `job` can be asked for"],
+    ["a command and a job", { command: "ls", job: 1 }, "send one of the two"],
+    ["a kill of nothing", { kill: true }, "`kill` ends a background job: name it with `job`"],
+    ["a kill of all", { job: 0, kill: true }, "`kill` needs the id of one"],
+    ["a job with a timeout", { job: 1, timeout: 5 }, "go with `command`"],
+    ["a job below 0", { job: -1 }, "job: Too small"],
+  ])("with %s is refused with what to do", (_, args, words) => {
+    expect(problem(args)).toContain(words);
+  });
+
+  test.each<[object, object]>([
+    [{ command: "" }, { command: "" }],
+    [{ job: 1, command: "", kill: null }, { job: 1 }],
+    [
+      { job: "2", kill: "true" },
+      { job: 2, kill: true },
+    ],
+  ])("%j is taken as it was meant", (args, meant) => {
+    expect(parseArguments("bash", JSON.stringify(args))).toEqual({ ok: true, args: meant });
+  });
+
+  test("that looks at a job or ends it only reads, and is not cut to a time", () => {
+    const { effects, within } = contractOf("bash");
+    expect(effects({ job: 1, kill: true }).map(({ kind }) => kind)).toEqual(["read"]);
+    expect(effects({ command: "ls" })).toEqual([{ kind: "exec", command: "ls" }]);
+    expect(within?.({ job: 1 }, 5)).toEqual({ job: 1 });
+  });
+});
+
+describe("a call of pty", () => {
+  test.each<[string, object, string]>([
+    ["a start of nothing", { action: "start" }, "`start` needs `command`"],
+    ["a text for nobody", { action: "send", text: "x" }, "`send` needs `id`"],
+    ["nothing to type", { action: "send", id: 1, text: "" }, "text: Too small"],
+    ["a text for a read", { action: "read", id: 1, text: "x" }, "`read` takes no `text`"],
+    ["another action", { action: "stop", id: 1 }, "action: Invalid option"],
+  ])("with %s is refused with what to do", (_, args, words) => {
+    const parsed = parseArguments("pty", JSON.stringify(args));
+    expect(parsed.ok ? "" : parsed.problem).toContain(words);
+  });
+
+  test("has its commands and what it types judged as commands", () => {
+    const { effects } = contractOf("pty");
+    expect(effects({ action: "start", command: "python3" })).toEqual([{ kind: "exec", command: "python3" }]);
+    expect(effects({ action: "send", id: 1, text: "git push\n" })).toEqual([{ kind: "exec", command: "git push\n" }]);
+    for (const action of ["read", "kill"]) expect(effects({ action, id: 1 })[0]?.kind).toBe("read");
+  });
+
+  test("says how it is switched on where it is not", () => {
+    expect(unknownTool("pty", toolsWith([]))).toBe(
+      "Not run: `pty` is not switched on in this session; a person switches it on with `--tool pty`. Available: bash, edit, find, grep, ls, read, write.",
+    );
+    expect(toolsWith(["pty"])).toEqual(["bash", "edit", "find", "grep", "ls", "pty", "read", "write"]);
+  });
+});
 
 describe("what loses nothing is coerced", () => {
   test.each<[string, ToolName, string, Record<string, unknown>]>([
@@ -139,7 +202,7 @@ describe("what is wrong is said", () => {
   test("O-OUT-01: the words about hostile arguments are well-formed and hold no control character", () => {
     const parsed = parseArguments("read", `{"path":"\ud83d\u001b[31m","x":1}`);
     expect(!parsed.ok && isWellFormed(parsed.problem) && !parsed.problem.includes("\u001b")).toBe(true);
-    expect(unknownTool("\u001b]0;x\ud83d")).toBe(
+    expect(unknownTool("\u001b]0;x\ud83d", toolsWith([]))).toBe(
       "Not run: no tool named `\\x1b]0;x\\ud83d`. Available: bash, edit, find, grep, ls, read, write.",
     );
   });

@@ -5,6 +5,7 @@ import type { ToolResult } from "../../src/core/tool-result.ts";
 import { ABSENT_APPROVER } from "../../src/gate/approver.ts";
 import { ToolGate } from "../../src/gate/tool-gate.ts";
 import { BUILT_IN_POLICY } from "../../src/policy/policy.ts";
+import { toolOffers } from "../../src/tools/catalogue.ts";
 import { performCall } from "../support/perform-call.ts";
 
 const OK: ToolResult = { status: "ok", content: [], details: {} };
@@ -18,6 +19,7 @@ it("the duration of a call is its own, also while the clock of the run stands st
       journal: new Journal({ append: (fact) => Promise.resolve(fact), show: () => undefined }),
       clock,
       callSeconds: 600,
+      tools: toolOffers(),
       steer: () => undefined,
       sandbox: {
         failure: undefined,

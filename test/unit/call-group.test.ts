@@ -9,6 +9,7 @@ import type { ToolResult } from "../../src/core/tool-result.ts";
 import { type Approver, YES_APPROVER } from "../../src/gate/approver.ts";
 import { ToolGate } from "../../src/gate/tool-gate.ts";
 import { BUILT_IN_POLICY } from "../../src/policy/policy.ts";
+import { toolOffers } from "../../src/tools/catalogue.ts";
 
 const OK: ToolResult = { status: "ok", content: [{ type: "text", text: "fine" }], details: {} };
 
@@ -28,6 +29,7 @@ class Group {
       clock: new RunClock(600),
       callSeconds: 600,
       steer: () => undefined,
+      tools: toolOffers(),
       sandbox: { failure: undefined, call: ({ callId = "" }, { signal }) => this.#call(callId, signal) },
     };
     const stop = () => (this.abort.signal.aborted ? ({ why: "aborted" } as const) : undefined);

@@ -39,7 +39,7 @@ export type ImagePlan = {
 const FORMAT = "2";
 
 const BASE_FILES = ["Dockerfile", "packages.txt", "with-apt.sh", "install.sh"];
-const RUNTIME_FILES = ["Dockerfile", "assemble.sh", "idle.c", "probe.c", "attempt.c"];
+const RUNTIME_FILES = ["Dockerfile", "assemble.sh", "idle.c", "probe.c", "attempt.c", "terminal.c"];
 
 /** Reads the inputs, about 1 ms: it is on the way of every start. */
 export function readPlan({ packageRoot }: ImageInputs, architecture: Architecture): ImagePlan {

@@ -14,6 +14,8 @@ export type RuntimePaths = {
   probePath: string;
   /** Makes the system calls it is given and says what each came to; statically linked. */
   attemptPath: string;
+  /** Runs a program on a terminal of its own; statically linked. */
+  terminalPath: string;
   rgPath: string;
   gitPath: string;
   /** For GIT_EXEC_PATH. */
@@ -29,6 +31,7 @@ export const RUNTIME_PATHS: RuntimePaths = {
   idlePath: `${RUNTIME_ROOT}/bin/idle`,
   probePath: `${RUNTIME_ROOT}/bin/probe`,
   attemptPath: `${RUNTIME_ROOT}/bin/attempt`,
+  terminalPath: `${RUNTIME_ROOT}/bin/terminal`,
   rgPath: `${RUNTIME_ROOT}/bin/rg`,
   gitPath: `${RUNTIME_ROOT}/bin/git`,
   gitExecPath: `${RUNTIME_ROOT}/libexec/git-core`,

@@ -1,17 +1,15 @@
-import { tailLines } from "../../core/truncate.ts";
 import type { Outcome } from "../../protocol/messages.ts";
 import { outcome } from "../outcomes.ts";
-import { RotatingLog } from "./output-file.ts";
-import { readable } from "./output-text.ts";
+import { showJob } from "./job-call.ts";
+import { reachWords } from "./job-words.ts";
 import { prepare, type ShellParts, startOnPipe } from "./parts.ts";
 import { within } from "./process-run.ts";
 import { readProcess } from "./process-table.ts";
-import { takeFile } from "./state-folder.ts";
-import { endingWords, resultText, withShellName } from "./words.ts";
+import { RotatingLog } from "./rotating-log.ts";
+import { resultText } from "./words.ts";
 
 /** A server with a typing error is dead by then, and the model learns of it at once instead of one call later. */
 const EARLY_END_MS = 150;
-const EARLY_OUTPUT = { maxLines: 50, maxBytes: 4096 };
 
 /** Starts a command as a job with a log of its own. It sees the shell's state and changes nothing of it. */
 export async function startBackground(
@@ -22,29 +20,25 @@ export async function startBackground(
   const { id, folder, log: path } = parts.jobs.reserve();
   const prepared = await prepare(parts, () => parts.memory.prepare(command.text, folder, false));
   const { running, pipe, notes: startNotes } = await startOnPipe(parts, prepared.program);
-  const log = new RotatingLog(path, parts.hello.maxOutputFileBytes);
+  const log = RotatingLog.create(path, parts.hello.maxOutputFileBytes);
   running.output.on("data", (chunk: Buffer) => log.write(chunk));
   const closed = running.drained.then(() => log.close());
   const main = readProcess(running.pid) ?? { pid: running.pid, ppid: process.pid, sid: running.pid, started: "0" };
-  parts.jobs.add({ id, command: command.text, processes: [main], call, log: path });
+  const settled = running.exited.then((exit) => parts.jobs.settle(id, exit));
+  const over = Promise.all([settled, closed]);
+  const job = parts.jobs.add(
+    { id, command: command.text, processes: [main], call, log: path },
+    { log, over, own: prepared },
+  );
   parts.pipes.retire(pipe);
 
   const unlogged = log.isOpen ? [] : ["its output cannot be kept: no file could be made for it"];
   const notices = [...command.notes, ...prepared.notes, ...startNotes, ...unlogged];
   const details = { job_id: id, output_path: path };
   if (!(await within(running.exited, EARLY_END_MS))) {
-    const words = `job ${id} runs in the background: pid ${running.pid}, output in ${path}; end it with kill -- -${running.pid}`;
+    const words = `job ${id} runs in the background: pid ${running.pid}, output in ${path}; ${reachWords(id)}`;
     return outcome("ok", resultText("", [...notices, words]), details);
   }
-  await within(closed, EARLY_END_MS);
-  const exit = await running.exited;
-  const printed = takeFile(path, parts.hello.maxOutputFileBytes) ?? Buffer.alloc(0);
-  const { text } = tailLines(readable(printed, false).text, EARLY_OUTPUT);
-  const output = withShellName(text, prepared, parts.hello.programs.shellKind);
-  const words = [`job ${id} ended at once; its output is in ${path}`, ...endingWords("exit", exit, 0)];
-  return outcome(exit.code === 0 ? "ok" : "failed", resultText(output, [...notices, ...words]), {
-    ...details,
-    exit_code: exit.code,
-    ...(exit.signal && { signal: exit.signal }),
-  });
+  const shown = await showJob(parts, job, notices);
+  return { ...shown, status: (await running.exited).code === 0 ? "ok" : "failed" };
 }

@@ -2,12 +2,13 @@ import { systemCode } from "../../core/errors.ts";
 import type { Hello, Outcome } from "../../protocol/messages.ts";
 import { BASH_SECONDS } from "../../tools/bash.ts";
 import type { Handler } from "../context.ts";
-import { cancelled } from "../notices.ts";
 import { outcome } from "../outcomes.ts";
 import { ownLimits } from "../own-limits.ts";
+import { createPty, type TakeTurn } from "../pty/pty.ts";
 import { startBackground } from "./background.ts";
 import { openCgroup } from "./cgroup.ts";
 import { runForeground } from "./foreground.ts";
+import { answerJobCall } from "./job-call.ts";
 import { JobTable } from "./jobs.ts";
 import { ShellMemory } from "./memory.ts";
 import { OutputFolder } from "./output-folder.ts";
@@ -17,13 +18,13 @@ import { createPipeMaker } from "./process-pipe.ts";
 import type { ProcessScope } from "./process-scope.ts";
 import { ensureFolder, tryTo } from "./state-folder.ts";
 import { checkText } from "./text.ts";
+import { Turns } from "./turns.ts";
 import { createWhose, type Whose } from "./whose.ts";
 
 export type Shell = {
   handleBash: Handler<"bash">;
+  handlePty: Handler<"pty">;
   whose: Whose;
-  /** One line a background job; empty without any. */
-  describeJobs(): string;
   /** Resolves when nothing of an earlier tool host's calls lives any more. */
   settled: Promise<unknown>;
   /** Kills every process of the session, jobs included; resolves to how many are left. Nothing can be run afterwards. */
@@ -35,9 +36,56 @@ export type Shell = {
  * `descendantScope()` anywhere else. Processes of a call that an earlier tool host left unfinished are ended first.
  */
 export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScope }): Shell {
+  const parts = partsOf(hello, scope);
+  endPrevious(parts);
+  const settled = killAll(endable(parts, () => callProcesses(parts)));
+  const turns = new Turns(settled);
+  let saidPosix = hello.programs.shellKind === "bash" || hello.previousPid !== undefined;
+  let ended = false;
+  let running: number | undefined;
+
+  /** Carries out what starts a program, when it is its turn. */
+  const take: TakeTurn = (context, run) =>
+    turns.take(context.signal, async () => {
+      parts.limits.require();
+      if (ended) return outcome("cancelled", "Not run: the session has ended");
+      const notes = saidPosix ? [] : [POSIX_NOTE];
+      saidPosix = true;
+      running = context.id;
+      return run(notes).finally(() => {
+        running = undefined;
+      });
+    });
+
+  const handleBash: Handler<"bash"> = ({ command = "", timeout, background, job, kill }, context) => {
+    // Not in turn: a job can be looked at, and ended, while a command runs.
+    if (job !== undefined) return answerJobCall(parts, { job, kill: kill === true }).catch(couldNotRun);
+    const checked = checkText(command);
+    if ("refused" in checked) return Promise.resolve(outcome("invalid", checked.refused));
+    const timeoutMs = (timeout ?? BASH_SECONDS.default) * 1000;
+    return take(context, (notes) => {
+      const prepared = { text: checked.text, notes: [...checked.notes, ...notes], timeoutMs };
+      return background ? startBackground(parts, prepared, context.id) : runForeground(parts, prepared, context);
+    }).catch(couldNotRun);
+  };
+  const handlePty = createPty(parts, take);
+  return {
+    handleBash,
+    handlePty: (args, context) => handlePty(args, context).catch(couldNotRun),
+    whose: createWhose(parts, () => running),
+    settled,
+    async endEverything() {
+      ended = true;
+      const { left } = await killAll(endable(parts, () => scope.session()));
+      return left;
+    },
+  };
+}
+
+function partsOf(hello: Hello, scope: ProcessScope): ShellParts {
   // The first one in a container makes this folder.
   tryTo(() => ensureFolder(hello.state));
-  const parts: ShellParts = {
+  return {
     hello,
     scope,
     memory: new ShellMemory(hello, hello.previousPid !== undefined),
@@ -46,44 +94,6 @@ export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScop
     outputs: new OutputFolder(hello.state, hello.maxOutputFileBytes),
     cgroup: openCgroup(),
     limits: ownLimits,
-  };
-  endPrevious(parts);
-  const settled = killAll(endable(parts, () => callProcesses(parts)));
-  let last: Promise<unknown> = settled;
-  let saidPosix = hello.programs.shellKind === "bash" || hello.previousPid !== undefined;
-  let ended = false;
-  let running: number | undefined;
-
-  const handleBash: Handler<"bash"> = ({ command, timeout, background }, context) => {
-    const checked = checkText(command);
-    if ("refused" in checked) return Promise.resolve(outcome("invalid", checked.refused));
-    const turn = inTurn(last, context.signal, async () => {
-      parts.limits.require();
-      if (ended) return outcome("cancelled", "Not run: the session has ended");
-      const notes = saidPosix ? checked.notes : [...checked.notes, POSIX_NOTE];
-      saidPosix = true;
-      const timeoutMs = (timeout ?? BASH_SECONDS.default) * 1000;
-      running = context.id;
-      const command = { text: checked.text, notes, timeoutMs };
-      return (
-        background ? startBackground(parts, command, context.id) : runForeground(parts, command, context)
-      ).finally(() => {
-        running = undefined;
-      });
-    });
-    last = turn.over;
-    return turn.outcome.catch(couldNotRun);
-  };
-  return {
-    handleBash,
-    whose: createWhose(parts, () => running),
-    settled,
-    describeJobs: () => parts.jobs.describe(scope.session()),
-    async endEverything() {
-      ended = true;
-      const { left } = await killAll(endable(parts, () => scope.session()));
-      return left;
-    },
   };
 }
 
@@ -98,32 +108,6 @@ function endPrevious(parts: ShellParts): void {
 
 const POSIX_NOTE =
   "this image has no bash: sh runs the commands, and only the directory and exported variables are carried between them";
-
-/** One command at a time. A cancelled call is answered at once, also while it waits; `over` is when the next may run. */
-function inTurn(
-  previous: Promise<unknown>,
-  signal: AbortSignal,
-  run: () => Promise<Outcome>,
-): { outcome: Promise<Outcome>; over: Promise<unknown> } {
-  const { promise, resolve } = withResolvers<Outcome>();
-  const giveUp = (): void => resolve(cancelled("it had not started"));
-  signal.addEventListener("abort", giveUp, { once: true });
-  const over = previous.then(async () => {
-    signal.removeEventListener("abort", giveUp);
-    if (signal.aborted) giveUp();
-    else resolve(run());
-    await promise.catch(() => undefined);
-  });
-  return { outcome: promise, over };
-}
-
-function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T | Promise<T>) => void } {
-  let resolve: (value: T | Promise<T>) => void = () => undefined;
-  const promise = new Promise<T>((take) => {
-    resolve = take;
-  });
-  return { promise, resolve };
-}
 
 function couldNotRun(thrown: unknown): Outcome {
   ownLimits.require();

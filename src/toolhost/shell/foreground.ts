@@ -6,10 +6,10 @@ import { outputLimits } from "../../tools/contract.ts";
 import type { CallContext } from "../context.ts";
 import { shownOutcome } from "../notices.ts";
 import { cgroupChange } from "./cgroup.ts";
-import { killWords, namesOf } from "./jobs.ts";
+import { namesOf, reachWords } from "./job-words.ts";
 import type { Prepared } from "./memory.ts";
 import { nothing } from "./nothing.ts";
-import { CappedFile, RotatingLog } from "./output-file.ts";
+import { CappedFile } from "./output-file.ts";
 import { LiveOutput } from "./output-live.ts";
 import { type Captured, OutputSink } from "./output-sink.ts";
 import { callProcesses, endable, prepare, type ShellParts, type Started, startOnPipe } from "./parts.ts";
@@ -17,7 +17,8 @@ import { killAll } from "./process-kill.ts";
 import { type Cause, type Exit, firstCause, within } from "./process-run.ts";
 import { keyOf, type Proc } from "./process-table.ts";
 import { questionWords } from "./questions.ts";
-import { endingWords, limitDetails, limitWords, resultText, shownOutput, withShellName } from "./words.ts";
+import { RotatingLog } from "./rotating-log.ts";
+import { endingWords, limitDetails, limitWords, type Own, resultText, shownOutput, withShellName } from "./words.ts";
 
 /** How long output is read after the main process has ended: what it wrote is in the pipe by then. */
 const DRAIN_MS = 50;
@@ -53,7 +54,7 @@ export async function runForeground(parts: ShellParts, command: Command, context
   const drained = await within(started.running.drained, DRAIN_MS);
   live.end();
   parts.limits.require();
-  const job = await leaveJob(parts, { command: command.text, call: context.id }, started, drained, tap);
+  const job = await leaveJob(parts, { command: command.text, call: context.id, own: prepared }, started, drained, tap);
   const kept = cause === "exit" ? await keepState(parts, prepared, exit) : [];
   parts.memory.clear(prepared);
   const change = cgroupChange(before, parts.cgroup.read());
@@ -99,7 +100,7 @@ async function ending(parts: ShellParts, { running }: Started, timeoutMs: number
 /** Hands what still runs to the job table, and the pipe with it: a reader must stay, or the next print would kill it. */
 async function leaveJob(
   parts: ShellParts,
-  of: { command: string; call: number },
+  { own, ...of }: { command: string; call: number; own: Own },
   { running, pipe }: Started,
   drained: boolean,
   tap: { take: (chunk: Buffer) => void },
@@ -118,21 +119,16 @@ async function leaveJob(
     return { notices };
   }
   const { id, log: path } = parts.jobs.reserve();
-  const log = drained ? undefined : new RotatingLog(path, parts.hello.maxOutputFileBytes);
+  const log = drained ? undefined : RotatingLog.create(path, parts.hello.maxOutputFileBytes);
+  const over = running.drained.then(() => log?.close());
   if (log === undefined) tap.take = () => undefined;
-  else {
-    tap.take = (chunk) => log.write(chunk);
-    void running.drained.then(() => log.close());
-  }
-  parts.jobs.add({ id, ...of, processes: left, ...(!drained && { log: path }) });
+  else tap.take = (chunk) => log.write(chunk);
+  parts.jobs.add({ id, ...of, processes: left, ...(log && { log: path }) }, log && { log, over, own });
   const kept = log?.isOpen ? `goes to ${path}` : "is dropped, since no file could be made for it";
   const output = drained ? "" : `; what it prints from now on ${kept}`;
   return {
     id,
-    notices: [
-      ...notices,
-      `job ${id} goes on in the background: ${namesOf(left)}${output}; end it with ${killWords(left)}`,
-    ],
+    notices: [...notices, `job ${id} goes on in the background: ${namesOf(left)}${output}; ${reachWords(id)}`],
   };
 }
 

@@ -1,20 +1,28 @@
 import { join } from "node:path";
+import type { Writable } from "node:stream";
 import { clip } from "../../core/truncate.ts";
-import { visibleLine } from "../../core/visible.ts";
+import { type Job, readJobs } from "./job-record.ts";
+import type { Exit } from "./process-run.ts";
 import { withDescendants } from "./process-scope.ts";
-import { commandLine, keyOf, type Proc } from "./process-table.ts";
-import { discard, ensureFolder, moveFile, putFile, takeFile, tryTo } from "./state-folder.ts";
+import { keyOf, type Proc } from "./process-table.ts";
+import { RotatingLog } from "./rotating-log.ts";
+import { discard, ensureFolder, moveFile, putFile, tryTo } from "./state-folder.ts";
+import type { Own } from "./words.ts";
 
-/** Processes that outlive the call that started them, until they end or the session does. */
-export type Job = {
-  id: number;
-  command: string;
-  /** What lives of it, as last seen; empty once it has ended. */
-  processes: Proc[];
-  /** The number of the call that made it; absent when that is not known any more. */
-  call?: number;
-  /** Where its output goes; absent when the command sent it elsewhere. */
-  log?: string;
+/** What a job prints, and how it is reached, as long as the tool host that started it lives. */
+export type JobOutput = {
+  log: RotatingLog;
+  /** Bytes of the log that the model has been shown. */
+  shown: number;
+  /** Settles when nothing more can come. */
+  over: Promise<unknown>;
+  isOver: boolean;
+  /** What of its output is ours; absent when nothing is. */
+  own?: Own;
+  /** Types into its terminal. */
+  input?: Writable;
+  /** Started by a tool host that is no more. */
+  isInherited: boolean;
 };
 
 /** Jobs kept on record after they ended. */
@@ -22,14 +30,13 @@ const MAX_ENDED = 20;
 const NAME_CHARS = 60;
 /** More than this is a fork bomb: half of the processes a container may have by default. */
 const MAX_GROWN = 256;
-const MAX_RECORD_BYTES = 4 * 1024 * 1024;
-const MAX_NAMED = 3;
 
 /** The session's jobs, written down at every change so that a restarted tool host neither kills nor loses one. */
 export class JobTable {
   readonly #state: string;
   readonly #folder: string;
   readonly #file: string;
+  readonly #outputs = new Map<number, JobOutput>();
   #jobs: Job[];
   #last: number;
 
@@ -40,6 +47,7 @@ export class JobTable {
     this.#file = join(this.#folder, "jobs.json");
     this.#jobs = readJobs(this.#file);
     this.#last = Math.max(0, ...this.#jobs.map((job) => job.id));
+    for (const { id, log } of this.#jobs) if (log !== undefined) this.#outputs.set(id, inherited(log));
   }
 
   /** An id and a folder of its own for a job that is about to begin. */
@@ -51,9 +59,40 @@ export class JobTable {
     return { id: this.#last, folder, log: join(folder, "log") };
   }
 
-  add(job: Job): void {
-    this.#jobs.push({ ...job, command: clip(job.command, NAME_CHARS) });
+  /** Takes a job that runs from now on. `output` is absent for one whose output goes elsewhere. */
+  add(job: Omit<Job, "begun">, output?: Pick<JobOutput, "log" | "over" | "own" | "input">): Job {
+    const added: Job = { ...job, command: clip(job.command, NAME_CHARS), begun: Date.now() };
+    this.#jobs.push(added);
+    if (output) {
+      const kept: JobOutput = { ...output, shown: 0, isOver: false, isInherited: false };
+      this.#outputs.set(job.id, kept);
+      void output.over.then(() => {
+        kept.isOver = true;
+      });
+    }
     this.#write();
+    return added;
+  }
+
+  /** Notes how the main process of a job ended. */
+  settle(id: number, exit: Exit): void {
+    const job = this.find(id);
+    if (job === undefined) return;
+    job.exit = exit;
+    job.ended = Date.now();
+    this.#write();
+  }
+
+  get all(): readonly Job[] {
+    return this.#jobs;
+  }
+
+  find(id: number): Job | undefined {
+    return this.#jobs.find((job) => job.id === id);
+  }
+
+  outputOf(id: number): JobOutput | undefined {
+    return this.#outputs.get(id);
   }
 
   /** Which of `live` belong to jobs, by descent or session; learns new ones on the way. */
@@ -62,7 +101,8 @@ export class JobTable {
     for (const job of this.#jobs) {
       const known = new Set(job.processes.map(keyOf));
       const mine = live.filter((proc) => known.has(keyOf(proc)));
-      const sids = new Set(mine.map((proc) => proc.sid));
+      // Also of those that are gone: what they started since the last look is known by nothing else.
+      const sids = new Set(job.processes.map((proc) => proc.sid));
       const family = withDescendants(new Set(mine.map((proc) => proc.pid)), live);
       job.processes = live.filter((proc) => family.has(proc.pid) || sids.has(proc.sid));
       for (const proc of job.processes) owned.add(keyOf(proc));
@@ -105,25 +145,16 @@ export class JobTable {
     return this.#jobs.length > 0;
   }
 
-  /** One line a job: id, pids that still live, command, log. Empty without jobs. */
-  describe(live: readonly Proc[]): string {
-    const alive = new Set(live.map(keyOf));
-    return this.#jobs
-      .map((job) => {
-        const pids = job.processes.filter((proc) => alive.has(keyOf(proc))).map((proc) => proc.pid);
-        const state = pids.length > 0 ? `running, pid ${pids.join(" ")}` : "ended";
-        return `job ${job.id}: ${state}: ${visibleLine(job.command)}${job.log === undefined ? "" : `; log ${job.log}`}`;
-      })
-      .join("\n");
-  }
-
   #write(): void {
     const ended = this.#jobs.filter((job) => job.processes.length === 0);
     const old = ended.slice(0, -MAX_ENDED);
     this.#jobs = this.#jobs.filter((job) => !old.includes(job));
     try {
       ensureFolder(this.#state, this.#folder);
-      for (const job of old) discard(this.#folderOf(job.id));
+      for (const job of old) {
+        this.#outputs.delete(job.id);
+        discard(this.#folderOf(job.id));
+      }
       putFile(`${this.#file}.new`, JSON.stringify(this.#jobs), "utf8");
       moveFile(`${this.#file}.new`, this.#file);
     } catch {
@@ -136,56 +167,6 @@ export class JobTable {
   }
 }
 
-/** How a model is told of processes that go on: three of them by name. */
-export function namesOf(processes: readonly Proc[]): string {
-  const shown = processes.slice(0, MAX_NAMED).map((proc) => `pid ${proc.pid} (${nameOf(proc)})`);
-  const more = processes.length - shown.length;
-  return more > 0 ? `${shown.join(", ")} and ${more} more` : shown.join(", ");
-}
-
-/** The command that ends them: by pid, or many at once by the process group that a call's processes share. */
-export function killWords(processes: readonly Proc[]): string {
-  const groups = new Set(processes.map((proc) => proc.sid));
-  const many = processes.length > MAX_NAMED;
-  return many
-    ? `kill -- ${[...groups].map((sid) => `-${sid}`).join(" ")}`
-    : `kill ${processes.map((proc) => proc.pid).join(" ")}`;
-}
-
-function nameOf(proc: Proc): string {
-  return visibleLine(clip(commandLine(proc.pid), NAME_CHARS)) || "ended";
-}
-
-/** Another process of the agent could have changed the file, so what does not look like a job is no job. */
-function readJobs(file: string): Job[] {
-  try {
-    const stored: unknown = JSON.parse(takeFile(file, MAX_RECORD_BYTES)?.toString("utf8") ?? "");
-    return Array.isArray(stored) ? stored.flatMap(asJob) : [];
-  } catch {
-    return [];
-  }
-}
-
-function asJob(stored: unknown): Job[] {
-  const { id, command, processes, call, log } = Object(stored) as Partial<Record<keyof Job, unknown>>;
-  if (!Number.isSafeInteger(id) || typeof command !== "string" || !Array.isArray(processes)) return [];
-  const known = processes.flatMap((proc: Partial<Proc> | null) =>
-    Number.isSafeInteger(proc?.pid) && Number.isSafeInteger(proc?.sid) && typeof proc?.started === "string"
-      ? [{ pid: Number(proc.pid), ppid: 1, sid: Number(proc.sid), started: proc.started }]
-      : [],
-  );
-  return [
-    {
-      id: Number(id),
-      command,
-      processes: known,
-      ...(isCallNumber(call) && { call }),
-      ...(typeof log === "string" && { log }),
-    },
-  ];
-}
-
-/** As the protocol has them; another would end the channel. */
-function isCallNumber(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= 0x7fffffff;
+function inherited(path: string): JobOutput {
+  return { log: RotatingLog.left(path), shown: 0, over: Promise.resolve(), isOver: true, isInherited: true };
 }

@@ -1,6 +1,6 @@
 import { closeSync, writeSync } from "node:fs";
 import { TailRing } from "./output-ring.ts";
-import { createFile, moveFile } from "./state-folder.ts";
+import { createFile } from "./state-folder.ts";
 
 /** The tail of a capped file waits in memory; 4 MiB is far more than anyone reads of an end. */
 const MAX_TAIL_BYTES = 4 * 1024 * 1024;
@@ -59,60 +59,5 @@ export class CappedFile {
       closeSync(this.#fd);
       this.#fd = undefined;
     }
-  }
-}
-
-/**
- * The log of a background job: `path` has the newest output, `path.old` what came before; together `maxBytes` at most. A
- * full disk ends the log, never the job.
- */
-export class RotatingLog {
-  readonly path: string;
-  readonly #half: number;
-  #fd: number | undefined;
-  #size = 0;
-
-  constructor(path: string, maxBytes: number) {
-    this.path = path;
-    this.#half = Math.floor(maxBytes / 2);
-    this.#fd = openOrNothing(path);
-  }
-
-  /** Whether anything can be written to it. */
-  get isOpen(): boolean {
-    return this.#fd !== undefined;
-  }
-
-  write(chunk: Buffer): void {
-    if (this.#fd === undefined) return;
-    try {
-      if (this.#size + chunk.length > this.#half) this.#rotate();
-      if (this.#fd === undefined) return;
-      const bytes = chunk.subarray(Math.max(0, chunk.length - this.#half));
-      for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at);
-      this.#size += bytes.length;
-    } catch {
-      this.close();
-    }
-  }
-
-  close(): void {
-    if (this.#fd !== undefined) closeSync(this.#fd);
-    this.#fd = undefined;
-  }
-
-  #rotate(): void {
-    this.close();
-    moveFile(this.path, `${this.path}.old`);
-    this.#fd = openOrNothing(this.path);
-    this.#size = 0;
-  }
-}
-
-function openOrNothing(path: string): number | undefined {
-  try {
-    return createFile(path);
-  } catch {
-    return undefined;
   }
 }

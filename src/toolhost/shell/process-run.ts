@@ -2,12 +2,19 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync } from "node:fs";
 import { constants } from "node:os";
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { nothing } from "./nothing.ts";
 import type { OutputPipe } from "./process-pipe.ts";
 
-export type Program = { file: string; args: string[]; cwd: string; env: Record<string, string> };
+export type Program = {
+  file: string;
+  args: string[];
+  cwd: string;
+  env: Record<string, string>;
+  /** Its stdin is written to; omitted, it is `/dev/null`. */
+  takesInput?: true;
+};
 
 /** A started program. `exited` is what the kernel told us of its main process, never something it printed. */
 export type Running = {
@@ -17,10 +24,12 @@ export type Running = {
   output: Readable;
   /** Resolves when nobody can write any more. */
   drained: Promise<void>;
+  /** Its stdin, where the program takes input. */
+  input: Writable | undefined;
 };
 export type Exit = { code: number; signal: NodeJS.Signals | undefined };
 
-/** Starts a program in a session and process group of its own, without a terminal and with `/dev/null` as stdin. */
+/** Starts a program in a session and process group of its own, without a terminal. */
 export async function start(program: Program, pipe: OutputPipe): Promise<Running> {
   const writer = pipe.openWriter();
   let child: ChildProcess;
@@ -28,7 +37,7 @@ export async function start(program: Program, pipe: OutputPipe): Promise<Running
     child = spawn(program.file, program.args, {
       cwd: program.cwd,
       env: program.env,
-      stdio: [nothing(), writer, writer],
+      stdio: [program.takesInput ? "pipe" : nothing(), writer, writer],
       detached: true,
     });
   } finally {
@@ -42,7 +51,9 @@ export async function start(program: Program, pipe: OutputPipe): Promise<Running
   const drained = new Promise<void>((resolve) => void output.once("close", resolve));
   // A reset of the pipe is its end; the exit of the child is what counts.
   output.on("error", () => undefined);
-  return { pid: child.pid, exited: exitOf(child), output, drained };
+  // Whoever ends while something is typed is told of by its exit.
+  child.stdin?.on("error", () => undefined);
+  return { pid: child.pid, exited: exitOf(child), output, drained, input: child.stdin ?? undefined };
 }
 
 async function exitOf(child: ChildProcess): Promise<Exit> {

@@ -108,6 +108,21 @@ export function takeFile(path: string, maxBytes: number): Buffer | undefined {
   }
 }
 
+/** At most `size` bytes of a regular file from `offset` on; none of anything else. */
+export function readPart(path: string, offset: number, size: number): Buffer {
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, READ);
+    if (!fstatSync(fd).isFile()) return Buffer.alloc(0);
+    const bytes = Buffer.allocUnsafe(size);
+    return bytes.subarray(0, readSync(fd, bytes, 0, size, offset));
+  } catch {
+    return Buffer.alloc(0);
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
 export function sizeOf(path: string): number {
   return look(path)?.size ?? 0;
 }

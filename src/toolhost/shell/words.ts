@@ -17,7 +17,7 @@ export function shownOutput(captured: Captured, limits: Limits): { text: string;
 }
 
 /** What of a command's output is ours: the path of its text in messages, and the trap that saves. */
-type Own = { textPath: string; ownText: string };
+export type Own = { textPath: string; ownText: string };
 
 /**
  * The text without what is ours: messages of the shell come under the name any shell has instead of a path that means

@@ -131,7 +131,7 @@ describe("the shell's state", () => {
 describe("an image with only sh", () => {
   let posix: TestShell;
   beforeAll(() => {
-    posix = new TestShell({ programs: { rg: "", shell: "/bin/sh", shellKind: "sh" } });
+    posix = new TestShell({ programs: { rg: "", terminal: "", shell: "/bin/sh", shellKind: "sh" } });
   });
   afterAll(() => posix.close());
 

@@ -4,8 +4,11 @@ import { join } from "node:path";
 import { textOf } from "../../../src/core/messages.ts";
 import type { Hello, Outcome } from "../../../src/protocol/messages.ts";
 import { PROTOCOL_VERSION } from "../../../src/protocol/messages.ts";
+import type { CallContext } from "../../../src/toolhost/context.ts";
 import { createShell, type Shell } from "../../../src/toolhost/shell/bash.ts";
 import { descendantScope } from "../../../src/toolhost/shell/process-scope.ts";
+import type { ToolArgs } from "../../../src/tools/catalogue.ts";
+import { terminalProgram } from "../../support/terminal-program.ts";
 
 type Call = {
   id?: number;
@@ -19,6 +22,8 @@ type Call = {
 export class TestShell {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), "glovebox-shell-")));
   readonly hello: Hello;
+  /** What knows the processes of jobs outlives a tool host, as the pid namespace does. */
+  readonly #scope = descendantScope();
   shell: Shell;
 
   constructor(changes: Partial<Hello> = {}) {
@@ -31,7 +36,7 @@ export class TestShell {
       state,
       env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: this.folder, LANG: "C.UTF-8", TERM: "dumb", PAGER: "cat" },
       umask: 0o022,
-      programs: { rg: "/usr/bin/rg", shell: "/bin/bash", shellKind: "bash" },
+      programs: { rg: "/usr/bin/rg", terminal: terminalProgram(), shell: "/bin/bash", shellKind: "bash" },
       readonly: [],
       hidden: [],
       session: "s",
@@ -42,17 +47,29 @@ export class TestShell {
       idleSeconds: 30,
       ...changes,
     };
-    this.shell = createShell({ hello: this.hello, scope: descendantScope() });
+    this.shell = createShell({ hello: this.hello, scope: this.#scope });
   }
 
-  run(command: string, { id, timeout = 10, background, signal, show }: Call = {}): Promise<Outcome> {
-    const context = {
+  run(command: string, { timeout = 10, background, ...call }: Call = {}): Promise<Outcome> {
+    return this.shell.handleBash({ command, timeout, ...(background && { background }) }, this.#context(call));
+  }
+
+  /** Asks for a background job, or all of them (0). */
+  job(job: number, kill = false): Promise<Outcome> {
+    return this.shell.handleBash({ job, kill }, this.#context({}));
+  }
+
+  pty(args: ToolArgs<"pty">, call: Call = {}): Promise<Outcome> {
+    return this.shell.handlePty(args, this.#context(call));
+  }
+
+  #context({ id, signal, show }: Call): CallContext {
+    return {
       id: id ?? 1,
       host: { hello: this.hello, seen: new Map<string, string>(), guard: { refuse: () => undefined } },
       signal: signal ?? new AbortController().signal,
       show: show ?? (() => undefined),
     };
-    return this.shell.handleBash({ command, timeout, ...(background && { background }) }, context);
   }
 
   /** What the model reads. */
@@ -62,7 +79,7 @@ export class TestShell {
 
   /** A tool host that is killed and started again finds the same folder. */
   restart(): void {
-    this.shell = createShell({ hello: { ...this.hello, previousPid: 2 }, scope: descendantScope() });
+    this.shell = createShell({ hello: { ...this.hello, previousPid: 2 }, scope: this.#scope });
   }
 
   async close(): Promise<void> {

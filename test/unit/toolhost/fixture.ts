@@ -93,7 +93,7 @@ const HELLO = {
   protocol: PROTOCOL_VERSION,
   env: {},
   umask: 0o022,
-  programs: { rg: programPath("rg"), shell: programPath("bash"), shellKind: "bash" as const },
+  programs: { rg: programPath("rg"), terminal: "", shell: programPath("bash"), shellKind: "bash" as const },
   readonly: [],
   hidden: [],
   session: "s",
