@@ -18,12 +18,15 @@ import { hashOf, MAX_EDIT_BYTES, remember } from "./seen.ts";
 import { unifiedDiff } from "./unified-diff.ts";
 
 export const handleEdit: Handler<"edit"> = async (args, context) => {
-  const real = await realpath(resolvePath(args.path, context.host.hello));
-  context.host.guard.refuse(real);
-  return oneAtATime(real, () => editFile(real, args, context));
+  const path = resolvePath(args.path, context.host.hello);
+  return oneAtATime(
+    () => realpath(path),
+    (real) => editFile(real, args, context),
+  );
 };
 
 async function editFile(real: string, args: ToolArgs<"edit">, { host, signal }: CallContext): Promise<Outcome> {
+  host.guard.refuse(real);
   const { bytes, stats } = await readEditable(real, args.path);
   refuseStale(host.seen.get(real), bytes, args.path);
   const isText = isUtf8(bytes);

@@ -24,12 +24,15 @@ export const handleWrite: Handler<"write"> = async (args, context) => {
       "`content` holds half of a surrogate pair, which no UTF-8 file can hold; nothing was written",
     );
   }
-  const real = await realTarget(resolvePath(args.path, context.host.hello));
-  context.host.guard.refuse(real);
-  return oneAtATime(real, () => writeWhole(real, args, context));
+  const path = resolvePath(args.path, context.host.hello);
+  return oneAtATime(
+    () => realTarget(path),
+    (real) => writeWhole(real, args, context),
+  );
 };
 
 async function writeWhole(real: string, args: ToolArgs<"write">, { host, signal }: CallContext): Promise<Outcome> {
+  host.guard.refuse(real);
   if (signal.aborted) return cancelled("nothing was written");
   const old = await statIfThere(real);
   if (old !== undefined) refuseSpecial(old, args.path);

@@ -73,7 +73,7 @@ describe("a background job", () => {
     const result = await shell.run("nope", { background: true });
     expect([result.status, result.details.exit_code]).toEqual(["failed", 127]);
     expect(shown(result)).toMatch(
-      /^bash: line 1: nope: command not found\n\[job 1 ended at once; .*\]\n\[exit code 127\]$/,
+      /^bash: line 1: nope: command not found\n\[job 1 ended with exit code 127 after 0 s; log \S+\]$/,
     );
   });
 

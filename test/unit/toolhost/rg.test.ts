@@ -94,15 +94,22 @@ test("a search that dies is a failure, not an empty answer", async () => {
   ]);
 });
 
-test("tasks of one file run in the order they came, also after one that fails", async () => {
+test("tasks of one file run in the order they came, also after one that fails, or whose path takes longer to find", async () => {
   const order: string[] = [];
+  const locate = async (name: string) => {
+    for (let looks = name === "a" ? 5 : 0; looks > 0; looks--) await new Promise((resolve) => setImmediate(resolve));
+    return "/f";
+  };
   const task = (name: string, fails = false) =>
-    oneAtATime("/f", async () => {
-      order.push(`${name} begins`);
-      await new Promise((resolve) => setImmediate(resolve));
-      order.push(`${name} ends`);
-      if (fails) throw new Error(name);
-    });
+    oneAtATime(
+      () => locate(name),
+      async () => {
+        order.push(`${name} begins`);
+        await new Promise((resolve) => setImmediate(resolve));
+        order.push(`${name} ends`);
+        if (fails) throw new Error(name);
+      },
+    );
   const results = await Promise.allSettled([task("a", true), task("b"), task("c")]);
   expect(results.map(({ status }) => status)).toEqual(["rejected", "fulfilled", "fulfilled"]);
   expect(order).toEqual(["a begins", "a ends", "b begins", "b ends", "c begins", "c ends"]);
