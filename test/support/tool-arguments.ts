@@ -117,6 +117,8 @@ const VALUES: Record<string, fc.Arbitrary<unknown>> = {
   limit: count,
   context: count,
   timeout: fc.constantFrom<unknown>(1, 2, 0, -1, 1e12, "2", "NaN", null, 1e-9, 3600.5),
+  job: count,
+  kill: flag,
   ignoreCase: flag,
   literal: flag,
   background: fc.constantFrom<unknown>(false, "false", null, 7, "yes"),
@@ -130,7 +132,7 @@ const VALUES: Record<string, fc.Arbitrary<unknown>> = {
   ),
 };
 const WANTED: Record<string, string[]> = {
-  bash: ["command", "timeout", "background"],
+  bash: ["command", "timeout", "background", "job", "kill"],
   edit: ["path", "edits", "oldText", "newText"],
   find: ["pattern", "path", "limit"],
   grep: ["pattern", "path", "glob", "ignoreCase", "literal", "context", "limit"],
