@@ -1,8 +1,9 @@
 import type { Row } from "./row.ts";
 
 const LOG = "what it prints from now on goes to /run/glovebox/jobs/N/log";
-const GOES_ON = `[job N goes on in the background: pid N; ${LOG}; end it with kill N]`;
-const QUIET = "[job N goes on in the background: pid N; end it with kill N]";
+const REACHED = 'read it with bash {"job": N}, end it with bash {"job": N, "kill": true}';
+const GOES_ON = `[job N goes on in the background: pid N; ${LOG}; ${REACHED}]`;
+const QUIET = `[job N goes on in the background: pid N; ${REACHED}]`;
 
 /** Rows 28 to 31: what goes on after its command has ended. */
 export const BACKGROUND_ROWS: Row[] = [
@@ -25,7 +26,7 @@ export const BACKGROUND_ROWS: Row[] = [
     command: "{wait}",
     with: { background: true },
     code: null,
-    text: "(no output)\n[job N runs in the background: pid N, output in /run/glovebox/jobs/N/log; end it with kill N]",
+    text: `(no output)\n[job N runs in the background: pid N, output in /run/glovebox/jobs/N/log; ${REACHED}]`,
     goesOn: true,
   },
   {
@@ -33,18 +34,18 @@ export const BACKGROUND_ROWS: Row[] = [
     command: "no-such-program",
     with: { background: true },
     code: 127,
-    text: "{line 1}: no-such-program: {none}\n[job N ended at once; its output is in /run/glovebox/jobs/N/log]\n[exit code 127]",
+    text: "{line 1}: no-such-program: {none}\n[job N ended with exit code 127 after N s; log /run/glovebox/jobs/N/log]",
   },
   {
     title: "O-SHELL-01 29 what it prints later is in no later result",
     command: "(while :; do echo noise; done) & echo front",
-    text: /\[job N goes on in the background: .*; end it with kill N\]$/,
+    text: /\[job N goes on in the background: .*, end it with bash [^\]]*\]$/,
     goesOn: true,
   },
   {
     title: "O-SHELL-01 30 a child that keeps the output open is not waited for",
     command: "({wait}; echo late) & echo front",
-    text: /^front\n\[job N goes on in the background: pid N.*; what it prints .*; end it with kill N\]$/,
+    text: /^front\n\[job N goes on in the background: pid N.*; what it prints .*, end it with bash [^\]]*\]$/,
     goesOn: true,
   },
   {

@@ -82,7 +82,8 @@ export function anonymous(text: string): string {
   return text
     .replace(/\bpid \d+ \((?:[^()]|\([^()]*\))*\)/g, "pid N")
     .replace(/\bpid \d+/g, "pid N")
-    .replace(/(end it with kill)( --)?( -?\d+)+/g, "$1 N")
+    .replace(/\{"job": \d+/g, '{"job": N')
+    .replace(/\bafter \d+ s;/g, "after N s;")
     .replace(/\bjob \d+/g, "job N")
     .replace(/\/(outputs|jobs)\/\d+/g, "/$1/N");
 }

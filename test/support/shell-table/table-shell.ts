@@ -10,7 +10,7 @@ import { anonymous, type ImageName, type Variant } from "./row.ts";
 export type SeenResult = { status: ToolStatus; code: number | null; text: unknown; limits: string[] };
 
 const KEPT = "it's\n kept";
-const KILL = /end it with (kill [^\]]*)\]/;
+const KILL = /end it with bash (\{[^}\]]*\})\]/;
 
 const NOTICES = /^\[(?!exit code)[^\n]*\]\n/gm;
 
@@ -119,7 +119,10 @@ export class TableShell implements AsyncDisposable {
   }
 
   async #endJobs(): Promise<void> {
-    for (const kill of this.#jobs.splice(0)) await this.call(`${kill.replace("kill", "kill -s KILL")}; true`);
+    for (const kill of this.#jobs.splice(0)) {
+      const { status } = await call(this.#opened.sandbox, "bash", JSON.parse(kill));
+      expect(status).toBe("ok");
+    }
   }
 
   /** Builtins only, and no process of its own. */
