@@ -60,7 +60,7 @@ export function noticesAfter(got: string, wanted: string): string[] | undefined 
 }
 
 /** With a child beside it, the order of lines is anybody's. */
-export const RACING = /(?<![&<>|])&(?![&>\d-])|\|/;
+export const RACING = /(?<![&<>|])&(?![&>\d-])|\||\bcoproc\b/;
 
 export function noticesAmong(got: string, wanted: string): string[] | undefined {
   const rest = got.split("\n");

@@ -63,7 +63,7 @@ function lose(name: string): string {
  */
 function trapScript(save: string): string {
   return `trap () {
-  { builtin local -; set +vxu; } 2>/dev/null
+  { builtin local -; builtin set +vxu; } 2>/dev/null
   builtin local __glovebox_first=${quoted(exitTrap(save))} __glovebox_text __glovebox_signal __glovebox_debug= __glovebox_code=0
   if [[ $# -eq 0 || $1 == -?* && $1 != -- ]]; then
     if __glovebox_text=$(builtin trap "$@" 2>/dev/null); then
@@ -71,17 +71,17 @@ function trapScript(save: string): string {
       __glovebox_text=\${__glovebox_text/"$__glovebox_first"}
       __glovebox_text=\${__glovebox_text#$'\\n'}
       [[ -z $__glovebox_text ]] || builtin printf '%s\\n' "$__glovebox_text"
-      return
+      builtin return
     fi
     # What is wrong with it, said by bash, but of the line that says it.
     __glovebox_text=$(builtin trap "$@" 2>&1) || __glovebox_code=$?
     builtin printf '%s: line %s: %s\\n' "\${BASH_SOURCE[1]}" "\${BASH_LINENO[0]}" "\${__glovebox_text#*: line *: }" >&2
-    return $__glovebox_code
+    builtin return $__glovebox_code
   fi
   if (( BASH_SUBSHELL )); then __glovebox_first=; fi
-  if [[ $1 == -- ]]; then shift; fi
+  if [[ $1 == -- ]]; then builtin shift; fi
   __glovebox_text=$1
-  if [[ $# -eq 1 ]]; then __glovebox_text=- __glovebox_code=2; else shift; fi
+  if [[ $# -eq 1 ]]; then __glovebox_text=- __glovebox_code=2; else builtin shift; fi
   for __glovebox_signal; do
     case $__glovebox_text:$__glovebox_signal in
     -:0|-:[Ee][Xx][Ii][Tt]) builtin trap -- "\${__glovebox_first:--}" EXIT ;;
@@ -95,14 +95,14 @@ function trapScript(save: string): string {
     esac && __glovebox_code=\${__glovebox_code#2} || {
       if [[ $__glovebox_code == 2 ]]; then
         builtin printf 'trap: usage: trap [-lp] [[arg] signal_spec ...]\\n' >&2
-        break
+        builtin break
       fi
       __glovebox_code=1
       builtin printf '%s: line %s: trap: %s: invalid signal specification\\n' "\${BASH_SOURCE[1]}" "\${BASH_LINENO[0]}" "$__glovebox_signal" >&2
     }
   done
   # Last, since every command after it would run it.
-  if [[ -n $__glovebox_debug ]]; then builtin trap -- "$__glovebox_text" DEBUG; else return $(( __glovebox_code )); fi
+  if [[ -n $__glovebox_debug ]]; then builtin trap -- "$__glovebox_text" DEBUG; else builtin return $(( __glovebox_code )); fi
 }
 builtin trap -- ${quoted(exitTrap(save))} EXIT`;
 }

@@ -73,6 +73,10 @@ describe("`trap` is that of bash", () => {
     ["(trap 'echo out' EXIT; trap -p EXIT)", "trap -- 'echo out' EXIT\nout\n"],
     ["(trap -p EXIT); builtin trap; command trap", "(no output)"],
     ["trap INT; trap '' USR1; trap EXIT; trap -p", "trap -- '' SIGUSR1\n"],
+    [
+      "set() { echo mine; }; shift() { set; }; return() { set; }; break() { set; }; trap 'echo bye' EXIT; trap -p INT",
+      "bye\n",
+    ],
     ["local() { echo mine; }; printf() { echo mine; }; trap 'echo bye' EXIT", "bye\n"],
   ])("%j", async (command, wanted) => {
     expect(await shell.text(command)).toBe(wanted);
