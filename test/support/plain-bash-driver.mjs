@@ -113,11 +113,21 @@ async function runOnce({ text, prologue, env, cwd, timeoutMs }, withDump) {
   };
 }
 
+function emptied(folder) {
+  for (const name of readdirSync(folder)) rmSync(`${folder}/${name}`, { recursive: true, force: true });
+}
+
+async function runTwice(request) {
+  const plain = await runOnce(request, false);
+  emptied(request.cwd);
+  const { state } = await runOnce(request, true);
+  emptied(request.cwd);
+  return { ...plain, state };
+}
+
+process.on("exit", (code) => process.stderr.write(`The driver ended with ${code}\n`));
 for await (const line of createInterface({ input: process.stdin })) {
   const request = JSON.parse(Buffer.from(line, "base64").toString());
-  const plain = await runOnce(request, false);
-  for (const name of readdirSync(request.cwd)) rmSync(`${request.cwd}/${name}`, { recursive: true, force: true });
-  const { state } = await runOnce(request, true);
-  for (const name of readdirSync(request.cwd)) rmSync(`${request.cwd}/${name}`, { recursive: true, force: true });
-  process.stdout.write(`${JSON.stringify({ ...plain, state })}\n`);
+  const answer = await runTwice(request).catch((error) => ({ problem: String(error.stack) }));
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
 }

@@ -15,6 +15,8 @@ export type PlainEnd = {
   state?: string;
 };
 
+type Answer = Omit<PlainEnd, "output"> & { output: string; problem?: string };
+
 /** A bash without anything around it, in a container of its own: what a command's output and end are judged by. */
 export class PlainBash {
   readonly #input: NodeJS.WritableStream;
@@ -76,7 +78,8 @@ export class PlainBash {
     this.#input.write(`${Buffer.from(JSON.stringify(run)).toString("base64")}\n`);
     const { value, done } = await this.#answers.next();
     if (done || !value.startsWith("{")) throw new Error(`The plain bash ended: ${value} ${this.#problem}`);
-    const { output, ...end } = JSON.parse(value) as Omit<PlainEnd, "output"> & { output: string };
+    const { output, problem, ...end } = JSON.parse(value) as Answer;
+    if (problem !== undefined) throw new Error(`The plain bash could not run it: ${problem}`);
     return { ...end, output: Buffer.from(output, "base64") };
   }
 

@@ -36,6 +36,8 @@ export function restoreScript(state: ShellState, save: string | undefined): stri
  * is an error, and one that ends the whole script.
  */
 function restoreVariable({ name, attributes, text }: Declaration): string {
+  // One that has no value would keep what a fresh bash gives it: `unset PS4; export PS4`.
+  if (!text.includes("=")) return `unset ${name}\n${text}`;
   const changing = attributes.replace(/[^ilcu]/g, "");
   if (changing === "") return text;
   const plain = attributes.replace(/[ilcu]/g, "") || "-";
