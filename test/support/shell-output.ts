@@ -35,7 +35,7 @@ export const OTHERWISE = [
   // Children beside it, and who ends first.
   /(?<![&<>])&(?![&>])|(?<!\|)\|(?!\|)|<\(|>\(|\bcoproc\b|\bkill\b|\$\$|\$!|PPID|\bulimit\b/,
   // Modes and variables in which bash reads or prints everything otherwise, also what was started with.
-  /\benable\b|compat|posix|extdebug|functrace|BASH|\bIFS\b|\bPS4\b|OPTIND|declare -n|readonly -f/i,
+  /\benable\b|compat|posix|extdebug|functrace|BASH|\bIFS\b|\bPS4\b|OPTIND|\$\{?_\b|declare -n|readonly -f/i,
   // `trap` is a function of ours: seen where functions are traced, and not itself where it is asked for as a builtin.
   /trap[\s\S]*(set \S*[xvT]|DEBUG|ERR|RETURN|builtin|command|>&-)|(set \S*[xvT]|DEBUG|ERR|RETURN|builtin|command|>&-)[\s\S]*trap/,
   // bash prints some functions with here-documents in a way that it cannot read again; the next call says so.

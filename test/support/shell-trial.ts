@@ -151,7 +151,7 @@ export class ShellTrial {
     const neutral = (of: string): string => {
       let neutral = this.#neutral(of);
       // Of an EXIT trap the first line is ours.
-      if (/trap/.test(text)) neutral = neutral.replace(/^bash: line \d+:/gm, "bash: line N:");
+      if (/trap/.test(text)) neutral = neutral.replace(/^bash: (exit trap: )?line \d+:/gm, "bash: $1line N:");
       return /\$\$|PID|\$!/.test(text) ? neutral.replace(/\d{2,}/g, "PID") : neutral;
     };
     const got = neutral(words(result));

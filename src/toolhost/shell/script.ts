@@ -1,5 +1,5 @@
 import type { Declaration } from "./declarations.ts";
-import { OUR_WORDS, quoted, type ShellFunction, type ShellState } from "./state.ts";
+import { OUR_WORDS, quoted, SELF_MADE, type ShellFunction, type ShellState } from "./state.ts";
 
 /** What bash reads before the command (`BASH_ENV`). `save` is the script that saves; undefined: nothing is saved. */
 export function restoreScript(state: ShellState, save: string | undefined): string {
@@ -36,12 +36,12 @@ export function restoreScript(state: ShellState, save: string | undefined): stri
  * is an error, and one that ends the whole script.
  */
 function restoreVariable({ name, attributes, text }: Declaration): string {
-  // One that has no value would keep what a fresh bash gives it: `unset PS4; export PS4`.
-  if (!text.includes("=")) return `unset ${name}\n${text}`;
+  // What a fresh bash has made may count (OPTIND is an integer), and stays where nothing is assigned.
+  const cleared = SELF_MADE.includes(name) || !text.includes("=") ? `unset -v ${name}\n` : "";
   const changing = attributes.replace(/[^ilcu]/g, "");
-  if (changing === "") return text;
+  if (changing === "") return `${cleared}${text}`;
   const plain = attributes.replace(/[ilcu]/g, "") || "-";
-  return `${text.replace(/^declare -\S+/, `declare -${plain}`)}\ndeclare -${changing} ${name}`;
+  return `${cleared}${text.replace(/^declare -\S+/, `declare -${plain}`)}\ndeclare -${changing} ${name}`;
 }
 
 // The kernel's first choice when memory runs out is a command, not the tool host. Anyone may raise its own score.

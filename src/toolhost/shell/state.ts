@@ -23,7 +23,9 @@ const SHELL_OWNED = new Set(
 );
 
 /** Variables a fresh bash sets when nobody else did (bash 5.2 with an empty environment). */
-const SELF_MADE = "HOSTNAME HOSTTYPE IFS MACHTYPE OLDPWD OPTERR OPTIND OSTYPE PATH PS4 PWD SHELL TERM".split(" ");
+export const SELF_MADE = "HOSTNAME HOSTTYPE IFS MACHTYPE OLDPWD OPTERR OPTIND OSTYPE PATH PS4 PWD SHELL TERM".split(
+  " ",
+);
 
 /** Words our own scripts use once functions exist; a function of that name would stand in their way. */
 export const OUR_WORDS = [

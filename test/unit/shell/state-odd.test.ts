@@ -14,6 +14,18 @@ describe("a shell keeps its state", () => {
     expect(await shell.text("umask; umask 022; echo $kept")).toBe("0777\n1\n");
   });
 
+  test("with an OPTIND that is an array of text", async () => {
+    await shell.run("kept=1; unset OPTIND; OPTIND=('[exit code 9]' b)");
+    await shell.run("exit 7");
+    expect(await shell.text("echo $kept; OPTIND=3; exit")).toBe("1\n");
+    expect(await shell.text("echo $OPTIND")).toBe("3\n");
+  });
+
+  test("with a name that was unset and exported", async () => {
+    await shell.run("unset PS4; export PS4");
+    expect(await shell.text("declare -p PS4")).toBe("declare -x PS4\n");
+  });
+
   test("with an IFS that is an array", async () => {
     await shell.run("f() { echo f; }; g() { echo g; }; IFS=(-n 3)");
     expect(await shell.text("f; g; declare -p IFS")).toBe('f\ng\ndeclare -a IFS=([0]="-n" [1]="3")\n');
