@@ -38,6 +38,8 @@ export const OTHERWISE = [
   /\benable\b|compat|posix|extdebug|functrace|BASH|\bIFS\b|\bPS4\b|OPTIND|\$\{?_\b|declare -n|readonly -f/i,
   // `trap` is a function of ours: seen where functions are traced, and not itself where it is asked for as a builtin.
   /trap[\s\S]*(set \S*[xvT]|DEBUG|ERR|RETURN|builtin|command|>&-)|(set \S*[xvT]|DEBUG|ERR|RETURN|builtin|command|>&-)[\s\S]*trap/,
+  // An EXIT trap expands no aliases.
+  /alias[\s\S]*trap|trap[\s\S]*alias/,
   // bash prints some functions with here-documents in a way that it cannot read again; the next call says so.
   /<<[\s\S]*\(\)|\(\)[\s\S]*<</,
 ];

@@ -189,6 +189,8 @@ export class ShellTrial {
         .replaceAll(this.#plainPlace.folder, "PLACE")
         .replace(/\/[\w./-]+\/run-[0-9a-f]{12}\/shell/g, "bash")
         .replace(/PLACE\/repo-plain\/text/g, "bash")
+        // A function that was carried is of a file nobody wrote.
+        .replace(/PLACE\/repo-plain\/env: line \d+: /g, "bash: ")
         .replace(/\d+m\d+\.\d+s/g, "TIME")
         .replace(/\/dev\/fd\/\d+/g, "/dev/fd/N")
         .replace(/PPID="?\d+/g, "PPID=N")

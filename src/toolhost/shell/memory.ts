@@ -90,7 +90,7 @@ export class ShellMemory {
     }
     // The text is the script itself and not sourced or evaluated by one: so it sees its own line numbers and trace.
     const args = ["--noprofile", "--norc", textPath];
-    return { ...laidOut, program: this.#program(args, folder, { BASH_ENV: "./restore" }) };
+    return { ...laidOut, program: this.#program(args, folder, { BASH_ENV: join(folder, "restore") }) };
   }
 
   #takeNotes(moved: readonly string[]): string[] {

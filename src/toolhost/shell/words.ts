@@ -1,4 +1,5 @@
 import { constants } from "node:os";
+import { dirname } from "node:path";
 import type { ToolDetails } from "../../core/tool-result.ts";
 import { type Cut, type Limits, tailLines } from "../../core/truncate.ts";
 import { binaryKind, imageMime } from "../files/file-magic.ts";
@@ -27,11 +28,18 @@ export function withShellName(text: string, { textPath, ownText }: Own, shellKin
   const kept = text.includes(ownText)
     ? text.replaceAll(`trap -- '${ownText}' EXIT\n`, "").replaceAll(ownText, "")
     : text;
-  if (!kept.includes(textPath)) return kept;
+  const folder = dirname(textPath);
+  if (!kept.includes(folder)) return kept;
+  const path = escaped(textPath);
   // busybox says `sh: FILE: line 3: `, dash `sh: 3: FILE: `.
-  const path = textPath.replace(/[^\w/]/g, "\\$&");
   const named = shellKind === "sh" ? kept.replace(new RegExp(`\\bsh: (\\d+: )?${path}: `, "g"), "sh: $1") : kept;
-  return named.replaceAll(`${textPath}: `, `${shellKind}: `);
+  // A function that was carried is of a file nobody wrote, and has its line numbers.
+  const carried = new RegExp(`${escaped(folder)}/restore: line \\d+: `, "g");
+  return named.replace(carried, `${shellKind}: `).replaceAll(`${textPath}: `, `${shellKind}: `);
+}
+
+function escaped(path: string): string {
+  return path.replace(/[^\w/]/g, "\\$&");
 }
 
 function binaryWords({ totalBytes, magic, file }: Captured): string {

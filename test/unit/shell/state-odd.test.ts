@@ -14,6 +14,13 @@ describe("a shell keeps its state", () => {
     expect(await shell.text("umask; umask 022; echo $kept")).toBe("0777\n1\n");
   });
 
+  test("with functions, whose messages are those of the shell", async () => {
+    await shell.run("f() { nope; cd /nope; }");
+    expect(await shell.text("f")).toBe(
+      "bash: nope: command not found\nbash: cd: /nope: No such file or directory\n[exit code 1]",
+    );
+  });
+
   test("with an OPTIND that is an array of text", async () => {
     await shell.run("kept=1; unset OPTIND; OPTIND=('[exit code 9]' b)");
     await shell.run("exit 7");
