@@ -162,6 +162,7 @@ function addSessions(program: Command, state: State): void {
     .description("what was said and done in a session")
     .argument("<id>", "its id, the beginning of it, or `latest`")
     .option("--egress", "what went over the network instead, by host")
+    .option("--diff", "with the diff of each change")
     .option("--json", "as one object")
     .action(async (id: string, flags) => {
       const { showCommand } = await import("./sessions-command.ts");

@@ -25,7 +25,7 @@ export async function listCommand(flags: { all?: boolean; json?: boolean }, io: 
   return out.closed.aborted ? EXIT.failed : EXIT.completed;
 }
 
-export type ShowFlags = { json?: boolean; egress?: boolean };
+export type ShowFlags = { json?: boolean; egress?: boolean; diff?: boolean };
 
 /** `glovebox sessions show`. Nothing is printed of a log that is not whole and valid up to a torn last line. */
 export async function showCommand(word: string, flags: ShowFlags, io: Io): Promise<number> {
@@ -38,7 +38,11 @@ export async function showCommand(word: string, flags: ShowFlags, io: Io): Promi
     await out.flushed();
     return out.closed.aborted ? EXIT.failed : EXIT.completed;
   }
-  const transcript = new Transcript(summary, { columns: io.stdout.columns || 120, paint: paintFor(io.stdout, io.env) });
+  const transcript = new Transcript(summary, {
+    columns: io.stdout.columns || 120,
+    paint: paintFor(io.stdout, io.env),
+    diff: flags.diff === true,
+  });
   if (flags.json)
     out.write(`{"version":1,"outcome":${JSON.stringify(summary.outcome)},"torn":${summary.isTorn},"lines":[`);
   let separator = "";

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { ToolCallPart } from "../core/messages.ts";
-import type { Denial, ToolDetails, ToolStatus } from "../core/tool-result.ts";
+import { changedLines, type Denial, type ToolDetails, type ToolStatus } from "../core/tool-result.ts";
 import { visibleLine } from "../core/visible.ts";
 import { clipToWidth, widthOf } from "./cells.ts";
 import type { Paint, Style } from "./paint.ts";
@@ -119,14 +119,12 @@ function statusWords(result: RowResult, argument: string): string {
   }
 }
 
-function okWords({ diff, job_id: job }: ToolDetails, argument: string): string {
+function okWords(details: ToolDetails, argument: string): string {
+  const job = details.job_id;
   // Where the call named the job, the row has said it.
   if (job !== undefined) return argument.endsWith(`job ${job}`) ? "" : `job ${job}`;
-  if (diff === undefined) return "";
-  const lines = diff.split("\n");
-  const count = (sign: string): number =>
-    lines.filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
-  return `+${count("+")} -${count("-")}`;
+  const lines = changedLines(details);
+  return lines ? `+${lines.added} -${lines.removed}` : "";
 }
 
 function deniedWords({ reason, denial }: RowResult): string {

@@ -13,7 +13,8 @@ import { countWords, timeWords } from "./words.ts";
 const RESULT_LINES = 12;
 const RESULT_CHARS = 400;
 
-export type TranscriptOptions = { columns: number; paint: Paint };
+/** `diff`: each change is shown with its diff, whole as the log has it. */
+export type TranscriptOptions = { columns: number; paint: Paint; diff?: boolean };
 
 /** A session as a person reads it, item by item. Everything in it is harmless on a terminal. */
 export class Transcript {
@@ -106,7 +107,8 @@ export class Transcript {
     const shown = all.slice(0, RESULT_LINES).map((line) => paint("dim", `    ${clip(line, RESULT_CHARS)}`));
     const left = all.length - shown.length;
     const more = left > 0 ? [paint("dim", `    … ${countWords(left, "more line")}`)] : [];
-    return [toolRow(this.#calls.get(event.call_id), event, columns, paint), ...shown, ...more];
+    const diff = this.#options.diff ? diffLines(event.details.diff, paint) : [];
+    return [toolRow(this.#calls.get(event.call_id), event, columns, paint), ...shown, ...more, ...diff];
   }
 
   #sandbox({ event, image, detail }: Extract<EventLine, { type: "sandbox" }>): string[] {
@@ -130,6 +132,14 @@ export class Transcript {
   #note(text: string): string {
     return `${this.#options.paint("yellow", "!")} ${text}`;
   }
+}
+
+function diffLines(diff: string | undefined, paint: Paint): string[] {
+  if (diff === undefined) return [];
+  return block(diff.trimEnd()).map((line) => {
+    if (line.startsWith("+")) return `    ${paint("green", line)}`;
+    return `    ${line.startsWith("-") ? paint("red", line) : line}`;
+  });
 }
 
 function block(text: string): string[] {

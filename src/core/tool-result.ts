@@ -31,6 +31,9 @@ export type ToolDetails = {
   duration_ms?: number | undefined;
   /** Unified diff of an edit or a write. */
   diff?: string | undefined;
+  /** Lines an edit or a write added and took away, in all, also those that `diff` leaves out. */
+  added?: number | undefined;
+  removed?: number | undefined;
   path?: string | undefined;
   bytes?: number | undefined;
   lines?: number | undefined;
@@ -46,6 +49,16 @@ export type ToolDetails = {
   cpu_seconds?: number | undefined;
   peak_memory_bytes?: number | undefined;
 };
+
+/** Lines a change added and removed; counted in the diff for a log of before they stood beside it. Undefined of no change. */
+export function changedLines({ added, removed, diff }: ToolDetails): { added: number; removed: number } | undefined {
+  if (added !== undefined && removed !== undefined) return { added, removed };
+  if (diff === undefined) return undefined;
+  const lines = diff.split("\n");
+  const count = (sign: string): number =>
+    lines.filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
+  return { added: count("+"), removed: count("-") };
+}
 
 /** Who said no, which rule, and what a person could do about it. */
 export type Denial = { by: "containment" | "policy" | "approval"; rule: string; enable_with: string };

@@ -142,6 +142,8 @@ const Details = z.strictObject({
   signal: z.string().max(20).optional(),
   duration_ms: count.optional(),
   diff: z.string().optional(),
+  added: count.optional(),
+  removed: count.optional(),
   path: z.string().optional(),
   bytes: count.optional(),
   lines: count.optional(),

@@ -1,5 +1,6 @@
 import type { Fact } from "../core/events.ts";
 import { addUsage, NO_USAGE, textOf, type Usage } from "../core/messages.ts";
+import { changedLines, type ToolDetails } from "../core/tool-result.ts";
 import { EgressTally } from "./egress-tally.ts";
 import type { RunResult } from "./result.ts";
 
@@ -97,19 +98,17 @@ export class Tally {
     if (result.reason === "denied_noninteractive") this.#unattended++;
     if (result.denial) this.#denials.push({ call_id: result.call_id, tool: result.tool_name, ...result.denial });
     const { path, diff } = result.details;
-    if (result.status === "ok" && path !== undefined && diff !== undefined) this.#addChange(path, diff);
+    if (result.status === "ok" && path !== undefined && diff !== undefined) this.#addChange(path, result.details);
   }
 
-  #addChange(path: string, diff: string): void {
-    const lines = diff.split("\n");
-    const count = (sign: string): number =>
-      lines.filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
+  #addChange(path: string, details: ToolDetails): void {
+    const lines = changedLines(details) ?? { added: 0, removed: 0 };
     const before = this.#files.get(path);
     this.#files.set(path, {
       path,
-      kind: before?.kind ?? (lines.some((line) => line.startsWith("--- /dev/null")) ? "created" : "changed"),
-      added: (before?.added ?? 0) + count("+"),
-      removed: (before?.removed ?? 0) + count("-"),
+      kind: before?.kind ?? (details.diff?.startsWith("--- /dev/null\n") ? "created" : "changed"),
+      added: (before?.added ?? 0) + lines.added,
+      removed: (before?.removed ?? 0) + lines.removed,
     });
   }
 }

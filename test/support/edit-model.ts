@@ -55,8 +55,9 @@ function exactPlace(file: string, wanted: string): Place | RegExp | undefined {
   const starts = startsOf(file, wanted);
   const [start] = starts;
   if (start === undefined) return undefined;
-  if (starts.length > 1) return new RegExp(`occurs ${starts.length} times, at lines `);
-  // A break of two bytes is never cut in two.
+  if (starts.length > 1) return new RegExp(`occurs ${starts.length} times, at lines? `);
+  // A break of two bytes is never cut in two: behind its CR that is refused, before its LF the CR comes along.
+  if (wanted.endsWith("\r") && file[start + wanted.length] === "\n") return /between the CR and the LF/;
   const cut = wanted.startsWith("\n") && file[start - 1] === "\r";
   return { start: cut ? start - 1 : start, end: start + wanted.length, exact: !cut };
 }

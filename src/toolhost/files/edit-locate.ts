@@ -1,6 +1,6 @@
 import { plural } from "../notices.ts";
 import { ToolFailure } from "../outcomes.ts";
-import { nearMiss } from "./edit-near-miss.ts";
+import { columnIn, nearMiss } from "./edit-near-miss.ts";
 import { findText, MAX_KEPT } from "./find-text.ts";
 import { takeEndings } from "./line-endings.ts";
 import { droppedEnd, type Looseness, type Normalised, normalise, sourceEnd, sourceStart } from "./normalise.ts";
@@ -34,6 +34,12 @@ export class Original {
     return this.#normal.get(looseness);
   }
 
+  /** In characters, from 1. */
+  columnAt(offset: number): number {
+    const start = offset === 0 ? 0 : this.text.lastIndexOf("\n", offset - 1) + 1;
+    return columnIn(this.text.slice(start, offset));
+  }
+
   lineAt(offset: number): number {
     let line = 1;
     for (let at = this.text.indexOf("\n"); at !== -1 && at < offset; at = this.text.indexOf("\n", at + 1)) line++;
@@ -48,10 +54,19 @@ export function locate(original: Original, edit: Edit, label: string): Span {
     const [place] = places;
     if (place === undefined) continue;
     if (count > 1) throw ambiguous(original, { count, places, closeness }, label);
+    refuseHalfBreak(original, edit.oldText, place, label);
     return spanAt(original.text, edit, place, closeness);
   }
   throw new ToolFailure(
     `${label}oldText is not in the file; nothing was changed. ${nearMiss(original.text, edit.oldText, original.isText)}`,
+  );
+}
+
+/** The CR alone replaced would leave an LF without it; what the text was meant to end with cannot be told. */
+function refuseHalfBreak(original: Original, oldText: string, { end }: Place, label: string): void {
+  if (!oldText.endsWith("\r") || original.text[end - 1] !== "\r" || original.text[end] !== "\n") return;
+  throw new ToolFailure(
+    `${label}oldText ends between the CR and the LF of the line ending of line ${original.lineAt(end)}; nothing was changed. End it before the CR, or with the whole line ending`,
   );
 }
 
@@ -98,11 +113,24 @@ function aligned(normal: Normalised, pattern: string, atLineEnd: boolean): Found
 }
 
 function ambiguous(original: Original, found: Found & { closeness: Closeness }, label: string): ToolFailure {
-  const lines = found.places.slice(0, MAX_LINES_NAMED).map(({ start }) => original.lineAt(start));
-  const more = found.count > lines.length ? ` and ${found.count - lines.length} more` : "";
+  const named = found.places.slice(0, MAX_LINES_NAMED);
+  const more = found.count > named.length ? ` and ${found.count - named.length} more` : "";
   const loosely =
     found.closeness === "exact" ? "" : " (not exactly, but for line endings, blanks or forms of characters)";
   return new ToolFailure(
-    `${label}oldText occurs ${plural(found.count, "time")}${loosely}, at lines ${lines.join(", ")}${more}; nothing was changed. Add surrounding lines to make it unique`,
+    `${label}oldText occurs ${plural(found.count, "time")}${loosely}, at ${whereabouts(original, named, more)} to make it unique`,
   );
+}
+
+/** Where they are, and what would tell them apart: lines around do not, of places on one line. */
+function whereabouts(original: Original, places: readonly Place[], more: string): string {
+  const lines = new Set(places.map(({ start }) => original.lineAt(start)));
+  if (lines.size === places.length)
+    return `lines ${[...lines].join(", ")}${more}; nothing was changed. Add surrounding lines`;
+  const [line] = lines;
+  const where =
+    lines.size === 1
+      ? `line ${line}, columns ${places.map(({ start }) => original.columnAt(start)).join(", ")}`
+      : `lines ${[...lines].join(", ")}, some of them several times`;
+  return `${where}${more}; nothing was changed. Add surrounding text`;
 }

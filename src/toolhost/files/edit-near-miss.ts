@@ -1,4 +1,4 @@
-import { clip, countLines, headChars, splitLines } from "../../core/truncate.ts";
+import { clip, clipAround, countLines, headChars, splitLines } from "../../core/truncate.ts";
 import { visibleLine } from "../../core/visible.ts";
 import { longestPrefix } from "./find-text.ts";
 import { shownName } from "./names.ts";
@@ -16,6 +16,7 @@ const MAX_SEARCHED_CHARS = 1024 * 1024;
 const WINDOW_CHARS = 64 * 1024;
 
 /** U+FFFD as UTF-8, read as latin1. */
+const NOT_ASCII = /[^\0-\x7f]/;
 const REPLACEMENT_BYTES = "\xef\xbf\xbd";
 
 /**
@@ -23,18 +24,25 @@ const REPLACEMENT_BYTES = "\xef\xbf\xbd";
  * where both are bytes read as latin1.
  */
 export function nearMiss(text: string, oldText: string, isText: boolean): string {
+  if (text === "") return "The file is empty; use write to give it content";
   const words = resemblance(text, oldText, isText);
-  if (isText || !oldText.includes(REPLACEMENT_BYTES)) return words;
+  if (isText || !NOT_ASCII.test(oldText)) return words;
+  if (!oldText.includes(REPLACEMENT_BYTES))
+    return `${words}\nThe file is not valid UTF-8, so letters outside ASCII are other bytes in it than in oldText; choose text without them`;
   return `${words}\nThe file is not valid UTF-8: read shows its other bytes as U+FFFD, which stands for none of them; choose text without it`;
 }
 
 function resemblance(text: string, oldText: string, isText: boolean): string {
   const { lines: fileLines, first } = linesToSearch(text, oldText);
   const oldLines = splitLines(headChars(oldText, MAX_SEARCHED_CHARS));
-  const line = votedLine(fileLines, oldLines) ?? prefixLine(fileLines.join(""), oldText);
+  const line =
+    votedLine(fileLines, oldLines, MIN_TELLING) ??
+    prefixLine(fileLines.join(""), oldText) ??
+    votedLine(fileLines, oldLines, 1);
   if (line === undefined) return "No line resembles it; read the file again and copy the text from there";
   const place: Place = { fileLines, oldLines, from: line, first, isText };
-  return `${firstDifference(place)} Nearest lines:\n${shownLines(place)}`;
+  const difference = firstDifference(place);
+  return `${difference.words} Nearest lines:\n${shownLines(place, difference)}`;
 }
 
 /** `first` is how many lines of the file stand before `fileLines`. */
@@ -50,15 +58,18 @@ function linesToSearch(text: string, oldText: string): { lines: string[]; first:
   if (text.length <= MAX_SEARCHED_CHARS) return { lines: splitLines(text), first: 0 };
   const { end } = longestPrefix(text, oldText.trimStart() || oldText);
   const start = text.lastIndexOf("\n", Math.max(0, end - WINDOW_CHARS)) + 1;
-  return { lines: splitLines(text.slice(start, end + WINDOW_CHARS)), first: countLines(text.slice(0, start)) };
+  return {
+    lines: splitLines(text.slice(start, text.indexOf("\n", end + WINDOW_CHARS) + 1 || text.length)),
+    first: countLines(text.slice(0, start)),
+  };
 }
 
 /** The line most lines of the old text agree it begins at, blanks at their ends aside. */
-function votedLine(fileLines: readonly string[], oldLines: readonly string[]): number | undefined {
+function votedLine(fileLines: readonly string[], oldLines: readonly string[], minLength: number): number | undefined {
   const voters = new Map<string, number[]>();
   for (const [index, line] of oldLines.slice(0, MAX_VOTERS).entries()) {
     const key = line.trim();
-    if (key.length >= MIN_TELLING) voters.set(key, [...(voters.get(key) ?? []), index].slice(0, MAX_VOTES_EACH));
+    if (key.length >= minLength) voters.set(key, [...(voters.get(key) ?? []), index].slice(0, MAX_VOTES_EACH));
   }
   const votes = new Map<number, number>();
   for (const [at, line] of fileLines.entries()) {
@@ -75,24 +86,34 @@ function prefixLine(text: string, oldText: string): number | undefined {
   const start = oldText.trimStart();
   if (start === "") return undefined;
   const { length, end } = longestPrefix(text, start);
-  if (length < Math.min(MIN_TELLING, start.length)) return undefined;
+  if (length < Math.min(MIN_TELLING, Math.ceil(start.length / 2))) return undefined;
   return splitLines(text.slice(0, end - length + 1)).length - 1;
 }
 
-function firstDifference({ fileLines, oldLines, from, first, isText }: Place): string {
+/** `line` of those shown and `at` in it, where there is such a place. */
+type Difference = { words: string; line?: number; at?: number };
+
+function firstDifference({ fileLines, oldLines, from, first, isText }: Place): Difference {
   for (const [index, oldLine] of oldLines.entries()) {
     const fileLine = fileLines[from + index];
-    if (fileLine === undefined) return `The file ends at line ${first + fileLines.length}, oldText goes on.`;
+    if (fileLine === undefined) return { words: `The file ends at line ${first + fileLines.length}, oldText goes on.` };
     const last = index === oldLines.length - 1;
     const at = differenceIn(fileLine, oldLine, index === 0, last);
     if (at === undefined) continue;
-    const column = fileLine.slice(0, at.file).replace(/[\u{10000}-\u{10ffff}]/gu, "_").length + 1;
-    const theirs = shownCharacter(fileLine, at.file, isText);
-    const ours = shownCharacter(oldLine, at.old, isText);
-    const line = first + from + index + 1;
-    return `First difference at line ${line}, column ${column}: the file has ${theirs}, oldText has ${ours}.`;
+    const ours = `oldText has ${shownCharacter(oldLine, at.old, isText)}`;
+    const theirs =
+      at.file === fileLine.length
+        ? "the file ends here, without a newline"
+        : `the file has ${shownCharacter(fileLine, at.file, isText)}`;
+    const place = `line ${first + from + index + 1}, column ${columnIn(fileLine.slice(0, at.file))}`;
+    return { words: `First difference at ${place}: ${theirs}, ${ours}.`, line: index, at: at.file };
   }
-  return "It differs only at its ends.";
+  return { words: "It differs only at its ends." };
+}
+
+/** The column, in characters from 1, behind this beginning of a line. */
+export function columnIn(before: string): number {
+  return before.replace(/[\u{10000}-\u{10ffff}]/gu, "_").length + 1;
 }
 
 /** Where two lines part; the first line of the old text may begin, and the last one end, in the middle of a line. */
@@ -124,11 +145,12 @@ function shownCharacter(line: string, at: number, isText: boolean): string {
   return code === 10 ? `the line's end (${name})` : `\`${visibleLine(String.fromCodePoint(code))}\` (${name})`;
 }
 
-function shownLines({ fileLines, oldLines, from, first, isText }: Place): string {
-  const lines = fileLines.slice(from, from + Math.min(oldLines.length, SHOWN_LINES));
-  const shown = lines.map((line) => {
-    const cut = clip(line.replace(/\r?\n$/, ""), SHOWN_CHARS);
-    return isText ? visibleLine(cut) : shownName(Buffer.from(cut, "latin1"));
-  });
-  return shown.map((line, index) => `${first + from + index + 1}: ${line}`).join("\n");
+function shownLines({ fileLines, oldLines, from, first, isText }: Place, { line, at = 0 }: Difference): string {
+  const show = (index: number): string => {
+    const whole = (fileLines[from + index] ?? "").replace(/\r?\n$/, "");
+    const cut = index === line ? clipAround(whole, at, at + 1, SHOWN_CHARS) : clip(whole, SHOWN_CHARS);
+    return `${first + from + index + 1}: ${isText ? visibleLine(cut) : shownName(Buffer.from(cut, "latin1"))}`;
+  };
+  const count = Math.min(oldLines.length, SHOWN_LINES, fileLines.length - from);
+  return Array.from({ length: count }, (_, index) => show(index)).join("\n");
 }

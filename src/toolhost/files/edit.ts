@@ -9,8 +9,10 @@ import { cancelled, plural, shownSize } from "../notices.ts";
 import { outcome, ToolFailure } from "../outcomes.ts";
 import { type Applied, applyEdits } from "./edit-apply.ts";
 import type { Edit } from "./edit-locate.ts";
-import { binaryKind } from "./file-magic.ts";
+import { changedRegions } from "./edit-regions.ts";
+import { binaryKind, imageMime } from "./file-magic.ts";
 import { oneAtATime } from "./file-queue.ts";
+import type { Change } from "./line-diff.ts";
 import { resolvePath, shownPath } from "./paths.ts";
 import { openRegular, readUpTo } from "./regular-file.ts";
 import { otherNamesNote, replaceFile } from "./replace-file.ts";
@@ -37,12 +39,13 @@ async function editFile(real: string, args: ToolArgs<"edit">, { host, signal }: 
   if (applied === undefined || signal.aborted) return cancelled("nothing was changed");
   const after = Buffer.from(applied.text, encoding);
   await refuseChanged(real, stats, args.path);
-  const otherNames = await replaceFile(real, after, stats);
+  const otherNames = await replaceFile({ real, shown: args.path, bytes: after, old: stats });
   remember(host, real, after.length <= MAX_EDIT_BYTES ? hashOf(after) : undefined);
   const texts = isText
     ? { before, after: applied.text }
     : { before: bytes.toString("utf8"), after: after.toString("utf8") };
-  return report({ args, real, texts, bytes: after.length, applied, isText, otherNames });
+  const regions = applied.spans.length > 1 ? changedRegions(before, applied.spans) : undefined;
+  return report({ args, real, texts, bytes: after.length, applied, regions, isText, otherNames });
 }
 
 async function readEditable(real: string, shown: string): Promise<{ bytes: Buffer; stats: Stats }> {
@@ -57,7 +60,8 @@ async function readEditable(real: string, shown: string): Promise<{ bytes: Buffe
       );
     }
     const kind = binaryKind(bytes);
-    if (kind !== undefined) throw new ToolFailure(`${name} is binary (${kind}); edit changes text only`);
+    if (kind !== undefined)
+      throw new ToolFailure(`${name} is binary (${imageMime(bytes) ?? kind}); edit changes text only`);
     return { bytes, stats };
   } finally {
     await handle.close();
@@ -87,12 +91,13 @@ type Edited = {
   texts: { before: string; after: string };
   bytes: number;
   applied: Applied;
+  regions: Change[] | undefined;
   isText: boolean;
   otherNames: number;
 };
 
-function report({ args, real, texts, bytes, applied, isText, otherNames }: Edited): Outcome {
-  const diff = unifiedDiff(args.path, texts.before, texts.after);
+function report({ args, real, texts, bytes, applied, regions, isText, otherNames }: Edited): Outcome {
+  const diff = unifiedDiff(args.path, texts.before, texts.after, regions);
   const summary = `Edited ${shownPath(args.path)}: ${plural(applied.spans.length, "replacement")}, +${diff.added} -${diff.removed} lines`;
   const notes = [
     ...closenessNotes(applied),
@@ -103,6 +108,8 @@ function report({ args, real, texts, bytes, applied, isText, otherNames }: Edite
     path: real,
     bytes,
     lines: countLines(texts.after),
+    added: diff.added,
+    removed: diff.removed,
     ...(diff.text !== "" && { diff: diff.text }),
   });
 }

@@ -10,20 +10,35 @@ import { MAX_EDIT_BYTES } from "./seen.ts";
 /** The directory cannot take a second file, or this name cannot be replaced (a mount, a sticky directory). */
 const IN_PLACE_CODES = new Set(["EACCES", "EPERM", "EROFS", "EBUSY", "EXDEV"]);
 
+/** `shown`: the path as the model wrote it. `old` is undefined for a new file. */
+type Replacement = { real: string; shown: string; bytes: Uint8Array; old: Stats | undefined };
+
 /**
  * Makes `bytes` the content of the regular file at `real`, a path without links in it, or creates it by the umask. Other
  * readers see the old or the new file; mode and owner stay. In place where the directory does not allow that. Leaves no
  * temporary file behind, whatever fails; throws system errors. Gives how many other names of the file keep the old
  * content: a package manager's store behind a hard link is not what an edit is meant for.
  */
-export async function replaceFile(real: string, bytes: Uint8Array, old: Stats | undefined): Promise<number> {
-  // A rename needs no permission on the file itself: without this, a read-only file would be replaced all the same.
-  if (old !== undefined) await (await open(real, constants.O_WRONLY)).close();
+export async function replaceFile({ real, shown, bytes, old }: Replacement): Promise<number> {
+  if (old !== undefined) await refuseUnwritable(real, shown, old);
   const replaced = await renameOver(real, bytes, old);
   if (old === undefined) return 0;
   if (replaced) return old.nlink - 1;
   await overwrite(real, bytes, old);
   return 0;
+}
+
+/** A rename needs no permission on the file itself: without this, a read-only file would be replaced all the same. */
+async function refuseUnwritable(real: string, shown: string, { mode, uid }: Stats): Promise<void> {
+  try {
+    await (await open(real, constants.O_WRONLY)).close();
+  } catch (error) {
+    const isByMode = systemCode(error) === "EACCES" && (mode & 0o222) === 0 && uid === process.geteuid?.();
+    if (!isByMode) throw error;
+    throw new ToolFailure(
+      `\`${shownPath(shown)}\`: its mode (0${(mode & 0o777).toString(8).padStart(3, "0")}) forbids writing; nothing was changed. If the change is meant, run chmod u+w on it in bash first`,
+    );
+  }
 }
 
 /** For the summary of a change; empty where the file has no other name. */

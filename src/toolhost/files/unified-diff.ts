@@ -1,25 +1,81 @@
-import { countLines, headLines, splitLines } from "../../core/truncate.ts";
+import { byteLength, clip, clipAround, countLines, headLines, splitLines } from "../../core/truncate.ts";
 import { escapeControls, visibleLine } from "../../core/visible.ts";
 import { type Change, lineChanges } from "./line-diff.ts";
 
 const CONTEXT = 3;
 const DIFF_LIMITS = { maxLines: 2000, maxBytes: 64 * 1024 };
+/** What is shown of a longer line, around its change, where a diff would not fit otherwise. */
+const CLIPPED_CHARS = 1000;
 
 export type FileDiff = { text: string; added: number; removed: number };
 
-/** A unified diff for people; `before` undefined for a new file. Bounded, and says what was left out. */
-export function unifiedDiff(path: string, before: string | undefined, after: string): FileDiff {
-  const { start, skipped, oldEnd, newEnd } = differingRegion(before ?? "", after);
-  const oldLines = splitLines((before ?? "").slice(start, oldEnd));
-  const newLines = splitLines(after.slice(start, newEnd));
-  const changes = lineChanges(oldLines, newLines);
+/**
+ * A unified diff for people; `before` undefined for a new file. Bounded, and says what was left out; the counts are of
+ * all lines. `regions`: where the differences are, if that is known; many of them cost no more to compare than few.
+ */
+export function unifiedDiff(
+  path: string,
+  before: string | undefined,
+  after: string,
+  regions?: readonly Change[],
+): FileDiff {
+  const lines = regions ? wholeLines(before ?? "", after) : differingLines(before ?? "", after);
+  const changes = regions
+    ? regions.flatMap((region) => changesWithin(region, lines))
+    : lineChanges(lines.oldLines, lines.newLines);
   const header = `--- ${before === undefined ? "/dev/null" : headerName("a", path)}\n+++ ${headerName("b", path)}\n`;
-  const hunks = groups(changes).map((group) => hunk(group, { oldLines, newLines, skipped }));
   return {
-    text: changes.length === 0 ? "" : header + bounded(hunks.join("")),
+    text: changes.length === 0 ? "" : header + bounded(hunks(changes, lines)),
     added: changes.reduce((sum, { newFrom, newTo }) => sum + newTo - newFrom, 0),
     removed: changes.reduce((sum, { oldFrom, oldTo }) => sum + oldTo - oldFrom, 0),
   };
+}
+
+function hunks(changes: readonly Change[], lines: Lines): string {
+  const all = groups(changes);
+  const text = all.map((group) => hunk(group, lines)).join("");
+  if (byteLength(text) <= DIFF_LIMITS.maxBytes) return text;
+  const clipped = clippedLines(changes, lines);
+  return all.map((group) => hunk(group, clipped)).join("");
+}
+
+function changesWithin({ oldFrom, oldTo, newFrom, newTo }: Change, { oldLines, newLines }: Lines): Change[] {
+  return lineChanges(oldLines.slice(oldFrom, oldTo), newLines.slice(newFrom, newTo)).map((change) => ({
+    oldFrom: change.oldFrom + oldFrom,
+    oldTo: change.oldTo + oldFrom,
+    newFrom: change.newFrom + newFrom,
+    newTo: change.newTo + newFrom,
+  }));
+}
+
+/** A line that takes the place of another is shown around where they part, any other from its beginning. */
+function clippedLines(changes: readonly Change[], { oldLines, newLines, skipped }: Lines): Lines {
+  const clipped = { oldLines: oldLines.map(clippedHead), newLines: newLines.map(clippedHead), skipped };
+  for (const { oldFrom, oldTo, newFrom, newTo } of changes) {
+    for (let at = 0; at < Math.min(oldTo - oldFrom, newTo - newFrom); at++) {
+      const [old, changed] = [oldLines[oldFrom + at] ?? "", newLines[newFrom + at] ?? ""];
+      if (Math.max(old.length, changed.length) <= CLIPPED_CHARS) continue;
+      const shorter = Math.min(old.length, changed.length);
+      const head = commonLength(old, changed, shorter, sliceFromStart);
+      const tail = commonLength(old, changed, shorter - head, sliceFromEnd);
+      clipped.oldLines[oldFrom + at] = clipLine(old, head, old.length - tail);
+      clipped.newLines[newFrom + at] = clipLine(changed, head, changed.length - tail);
+    }
+  }
+  return clipped;
+}
+
+function clippedHead(line: string): string {
+  if (line.length <= CLIPPED_CHARS) return line;
+  return clip(line.replace(/\n$/, ""), CLIPPED_CHARS) + lineBreak(line);
+}
+
+function clipLine(line: string, from: number, to: number): string {
+  return clipAround(line.replace(/\n$/, ""), from, to, CLIPPED_CHARS) + lineBreak(line);
+}
+
+function lineBreak(line: string): string {
+  return line.endsWith("\n") ? "\n" : "";
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this pattern is for
@@ -38,11 +94,26 @@ function headerName(side: "a" | "b", path: string): string {
 function bounded(hunks: string): string {
   const cut = headLines(escapeControls(hunks), DIFF_LIMITS);
   if (!cut.cut) return cut.text;
-  const lineBreak = cut.text.endsWith("\n") ? "" : "\n";
+  const ending = cut.text.endsWith("\n") ? "" : "\n";
   const left = cut.lineCut
     ? `${cut.totalBytes - cut.keptBytes} more bytes`
     : `${cut.totalLines - cut.keptLines} more lines`;
-  return `${cut.text}${lineBreak}… ${left} of diff\n`;
+  return `${cut.text}${ending}… ${left} of diff\n`;
+}
+
+type Lines = { oldLines: string[]; newLines: string[]; skipped: number };
+
+function wholeLines(before: string, after: string): Lines {
+  return { oldLines: splitLines(before), newLines: splitLines(after), skipped: 0 };
+}
+
+function differingLines(before: string, after: string): Lines {
+  const { start, skipped, oldEnd, newEnd } = differingRegion(before, after);
+  return {
+    oldLines: splitLines(before.slice(start, oldEnd)),
+    newLines: splitLines(after.slice(start, newEnd)),
+    skipped,
+  };
 }
 
 type Region = { start: number; skipped: number; oldEnd: number; newEnd: number };
@@ -95,8 +166,6 @@ function groups(changes: readonly Change[]): Change[][] {
   }
   return result;
 }
-
-type Lines = { oldLines: readonly string[]; newLines: readonly string[]; skipped: number };
 
 function hunk(group: readonly Change[], { oldLines, newLines, skipped }: Lines): string {
   const [first, last] = [group[0], group.at(-1)];

@@ -40,7 +40,7 @@ async function writeWhole(real: string, args: ToolArgs<"write">, { host, signal 
   const bytes = Buffer.from(args.content, "utf8");
   if (args.path.endsWith("/")) throw new ToolFailure(`\`${shownPath(args.path)}\` names a directory; add a file name`);
   if (old === undefined) await makeParents(real);
-  const otherNames = await replaceFile(real, bytes, old);
+  const otherNames = await replaceFile({ real, shown: args.path, bytes, old });
   remember(host, real, bytes.length <= MAX_EDIT_BYTES ? hashOf(bytes) : undefined);
   return report({ args, real, created: old === undefined, before, bytes: bytes.length, otherNames });
 }
@@ -64,8 +64,8 @@ type Written = {
 
 function report({ args, real, created, before, bytes, otherNames }: Written): Outcome {
   const lines = countLines(args.content);
-  const comparable = args.content.length <= MAX_DIFF_BYTES && (created || before !== undefined);
-  const diff = comparable ? unifiedDiff(args.path, before, args.content).text : "";
+  const comparable = created || (args.content.length <= MAX_DIFF_BYTES && before !== undefined);
+  const diff = comparable ? unifiedDiff(args.path, before, args.content) : undefined;
   const same = !created && before === args.content ? ["the content is the same as before"] : [];
   const verb = created ? "Created" : "Replaced";
   const summary = `${verb} ${shownPath(args.path)}: ${plural(lines, "line")}, ${plural(bytes, "byte")}`;
@@ -73,6 +73,7 @@ function report({ args, real, created, before, bytes, otherNames }: Written): Ou
     path: real,
     bytes,
     lines,
-    ...(diff !== "" && { diff }),
+    ...(diff && { added: diff.added, removed: diff.removed }),
+    ...(diff && diff.text !== "" && { diff: diff.text }),
   });
 }

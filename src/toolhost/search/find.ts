@@ -4,57 +4,35 @@ import type { ToolArgs } from "../../tools/catalogue.ts";
 import { OUTPUT_LIMITS } from "../../tools/contract.ts";
 import type { CallContext, Handler } from "../context.ts";
 import { ESCAPED_NAMES, shownName } from "../files/names.ts";
-import { resolvePath, shownPath } from "../files/paths.ts";
+import { shownPath } from "../files/paths.ts";
 import { cancelled, plural, shownOutcome, withNotices } from "../notices.ts";
 import { outcome, ToolFailure } from "../outcomes.ts";
 import { globMatcher, type PathMatcher } from "./glob.ts";
 import { hiddenFiles, hiddenWords } from "./hidden-files.ts";
-import { RG_MS, type RgEnd, runRg } from "./rg.ts";
-import { type SearchPlace, searchPlace, withoutDot } from "./search-place.ts";
+import { listFiles } from "./list-files.ts";
+import { KILLED_WORDS, RG_MS, type RgEnd, STATUS } from "./rg.ts";
+import { relativePattern, type SearchPlace, searchPlace } from "./search-place.ts";
 
 const DEFAULT_LIMIT = 1000;
-const MAX_NAME_BYTES = 64 * 1024;
 
 export const handleFind: Handler<"find"> = async (args, context) => {
   const place = await searchPlace(args.path, context.host.hello);
   if (place.target !== undefined) {
     throw new ToolFailure(`\`${shownPath(args.path ?? "")}\` is a file; \`path\` is the directory to search`);
   }
-  const search = { place, context, matches: globMatcher(relativePattern(args.pattern, args.path, context)) };
+  const search = { place, context, matches: globMatcher(relativePattern(args.pattern, args.path, context.host.hello)) };
   const listing = new Listing(search, args.limit ?? DEFAULT_LIMIT);
-  const end = await listFiles(search, (name, text) => listing.add(name, text));
+  const end = await listFiles(place, context, (name) => {
+    listing.add(name, name.toString("utf8"));
+    return true;
+  });
   if (end.type === "cancelled") return cancelled("the search was stopped");
+  if (listing.total === 0 && end.type === "killed") throw new ToolFailure(`Nothing found so far; ${KILLED_WORDS}`);
   if (listing.total === 0 && end.type === "done") return nothingFound(args, search, listing.folder, end.errors);
   return report(listing, end);
 };
 
-/** A pattern may name files by their whole path, though it is matched below the directory searched. */
-function relativePattern(pattern: string, path: string | undefined, { host }: CallContext): string {
-  const folder = resolvePath(path ?? ".", host.hello).replace(/\/(\.\/?)?$/, "");
-  return pattern.startsWith(`${folder}/`) ? pattern.slice(folder.length) : pattern;
-}
-
 type FileList = { place: SearchPlace; context: CallContext; matches: PathMatcher };
-
-/** Gives every file to `take`, by its name's bytes and by its text. */
-function listFiles({ place, context }: FileList, take: (name: Buffer, text: string) => void): Promise<RgEnd> {
-  const run = {
-    program: context.host.hello.programs.rg,
-    args: ["--files", "-0"],
-    cwd: place.cwd,
-    isRoot: place.isRoot,
-    delimiter: 0,
-    maxRecordBytes: MAX_NAME_BYTES,
-    timeoutMs: RG_MS,
-    signal: context.signal,
-  };
-  return runRg(run, (record) => {
-    if (record.type === "overlong") return true;
-    const name = withoutDot(record.bytes);
-    take(name, name.toString("utf8"));
-    return true;
-  });
-}
 
 function parentsOf(path: string): string[] {
   const parts = path.split("/").slice(0, -1);
@@ -114,9 +92,10 @@ function report(listing: Listing, end: RgEnd): Outcome {
     ...(listing.escaped ? [ESCAPED_NAMES] : []),
     ...(cut ? [`First ${shown} of ${plural(listing.total, "file")}; narrow the pattern or path, or raise limit`] : []),
     ...(end.type === "timed_out" ? [`Stopped after ${RG_MS / 1000} s, there may be more; narrow the path`] : []),
+    ...(end.type === "killed" ? [KILLED_WORDS] : []),
     ...(end.type === "done" && end.errors !== "" ? [`Not all could be listed: ${clip(end.errors, 500)}`] : []),
   ];
-  const status = end.type === "timed_out" ? "timed_out" : "ok";
+  const status = STATUS[end.type];
   return shownOutcome(status, withNotices(listing.lines.join("\n"), notices), { matches: listing.total }, cut);
 }
 

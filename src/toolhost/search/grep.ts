@@ -13,20 +13,24 @@ import { grepEvent } from "./grep-events.ts";
 import { GrepOutput, limitNotice } from "./grep-output.ts";
 import { nameFilter, rgPattern } from "./grep-pattern.ts";
 import { hiddenFiles, hiddenWords } from "./hidden-files.ts";
-import { RG_MS, type RgEnd, runRg } from "./rg.ts";
-import { type SearchPlace, searchPlace } from "./search-place.ts";
+import { listFiles } from "./list-files.ts";
+import { KILLED_WORDS, RG_MS, type RgEnd, runRg, STATUS } from "./rg.ts";
+import { relativePattern, type SearchPlace, searchPlace } from "./search-place.ts";
 
 const DEFAULT_LIMIT = 100;
 /** A message of rg holds a whole line; of longer ones only the place is told. */
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
-export const handleGrep: Handler<"grep"> = async (args, context) => {
-  const place = await searchPlace(args.path, context.host.hello);
+export const handleGrep: Handler<"grep"> = async (asked, context) => {
+  const { hello } = context.host;
+  const place = await searchPlace(asked.path, hello);
+  const args = asked.glob === undefined ? asked : { ...asked, glob: relativePattern(asked.glob, asked.path, hello) };
   const accepts = fileFilter(args.glob);
   const limit = args.limit ?? DEFAULT_LIMIT;
   const output = new GrepOutput(place.prefix, accepts, { matches: limit, context: args.context ?? 0 });
   const end = await search(args, place, context, output);
   if (end.type === "cancelled") return cancelled("the search was stopped");
+  if (end.type === "killed" && output.lines.length === 0) throw new ToolFailure(`No match so far; ${KILLED_WORDS}`);
   if (end.type === "done" && !output.finished) throw searchFailure(end);
   if (output.openFile !== undefined) output.endFile(await looksBinary(place, output.openFile));
   if (output.lines.length === 0 && end.type === "done") return nothingFound(args, place, accepts, context, end.errors);
@@ -91,9 +95,10 @@ function report(output: GrepOutput, end: RgEnd, limit: number): Outcome {
     ...(end.type === "timed_out"
       ? [`Stopped after ${RG_MS / 1000} s, there may be more; narrow the path or glob`]
       : []),
+    ...(end.type === "killed" ? [KILLED_WORDS] : []),
     ...(end.type === "done" && end.errors !== "" ? [`Not all could be searched: ${clip(end.errors, 500)}`] : []),
   ];
-  const status = end.type === "timed_out" ? "timed_out" : "ok";
+  const status = STATUS[end.type];
   const text = withNotices(output.lines.join("\n"), notices);
   return shownOutcome(status, text, { matches: output.matches }, cut !== undefined);
 }
@@ -109,7 +114,24 @@ async function nothingFound(
   const rg = { args: ["-l", "--binary", ...pattern.args, ...nameFilter(args.glob)], input: pattern.input };
   const hidden = place.target === undefined ? await hiddenFiles({ place, context, accepts, rg }) : [];
   if (context.signal.aborted) return cancelled("the search was stopped");
-  const words = hidden.length > 0 ? ` ${hiddenWords(hidden)}` : "";
+  const words = hidden.length > 0 ? ` ${hiddenWords(hidden)}` : await globWords(args.glob, place, accepts, context);
   const unread = errors === "" ? [] : [`Not all could be searched: ${clip(errors, 500)}`];
   return outcome("ok", withNotices(`No matches for \`${shownPath(args.pattern)}\`${words}`, unread), { matches: 0 });
+}
+
+/** Where no file matches the glob, nothing was searched, which is another thing than no match. */
+async function globWords(
+  glob: string | undefined,
+  place: SearchPlace,
+  accepts: PathMatcher,
+  context: CallContext,
+): Promise<string> {
+  if (glob === undefined || place.target !== undefined) return "";
+  let isAny = false;
+  await listFiles(place, context, (name) => {
+    isAny = accepts(name.toString("utf8"));
+    return !isAny;
+  });
+  if (isAny) return "";
+  return `: no file matches the glob \`${shownPath(glob)}\`, so nothing was searched; it is about names at any depth, or with a \`/\` about the path below \`path\`; several are \`*.{ts,js}\``;
 }

@@ -5,6 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import { messageOf, systemCode } from "../../core/errors.ts";
 import { headBytes } from "../../core/truncate.ts";
 import { escapeControls } from "../../core/visible.ts";
+import type { Outcome } from "../../protocol/messages.ts";
 import { ToolFailure } from "../outcomes.ts";
 import { ownLimits } from "../own-limits.ts";
 import { type StreamRecord, takeRecords } from "./records.ts";
@@ -14,10 +15,25 @@ export const RG_MS = 30_000;
 
 const MAX_ERROR_BYTES = 4096;
 
+/** What a search that was killed says. */
+export const KILLED_WORDS =
+  "the search program was killed before its end, by another process or because memory ran out: there may be more; narrow the path";
+
 /** How a search ended. `stopped`: the reader had enough. */
 export type RgEnd =
   | { type: "done"; exitCode: number; errors: string }
+  /** By a signal of somebody else: a command, or the kernel when memory ran out. */
+  | { type: "killed" }
   | { type: "stopped" | "timed_out" | "cancelled" };
+
+/** The status of what was found till then. */
+export const STATUS = {
+  done: "ok",
+  stopped: "ok",
+  timed_out: "timed_out",
+  cancelled: "cancelled",
+  killed: "failed",
+} as const satisfies Record<RgEnd["type"], Outcome["status"]>;
 
 export type RgRun = {
   /** Absolute path of rg. */
@@ -56,6 +72,8 @@ export async function runRg(run: RgRun, take: (record: StreamRecord) => boolean)
   const args = [
     ...FIXED_ARGS,
     ...(run.isRoot ? ["--no-ignore-parent"] : []),
+    // Endless, and its own listing grows while it is read.
+    ...(run.cwd === "/" ? ["-g", "!/proc", "-g", "!/sys"] : []),
     ...run.args,
     "--",
     `./${run.target ?? ""}`,
@@ -73,7 +91,8 @@ export async function runRg(run: RgRun, take: (record: StreamRecord) => boolean)
       return more;
     });
     const exitCode = await exited;
-    return killer.reason ? { type: killer.reason } : { type: "done", exitCode, errors: await errors };
+    if (killer.reason) return { type: killer.reason };
+    return exitCode === undefined ? { type: "killed" } : { type: "done", exitCode, errors: await errors };
   } finally {
     killer.kill("stopped");
     killer.disarm();
@@ -134,10 +153,11 @@ class Killer {
   }
 }
 
-function exitOf(child: Child): Promise<number> {
-  const exited = new Promise<number>((resolve, reject) => {
+/** Undefined when a signal ended it. */
+function exitOf(child: Child): Promise<number | undefined> {
+  const exited = new Promise<number | undefined>((resolve, reject) => {
     child.on("error", reject);
-    child.on("exit", (code) => resolve(code ?? -1));
+    child.on("exit", (code) => resolve(code ?? undefined));
   });
   // Awaited only after the output; until then an error must not count as unhandled.
   exited.catch(() => undefined);

@@ -39,3 +39,9 @@ function shownPrefix(folder: string, hello: Hello): string {
 export function withoutDot(name: Buffer): Buffer {
   return name[0] === 0x2e && name[1] === 0x2f ? name.subarray(2) : name;
 }
+
+/** A pattern may name files by their whole path, though it is matched below the directory searched. */
+export function relativePattern(pattern: string, path: string | undefined, hello: Hello): string {
+  const folder = resolvePath(path ?? ".", hello).replace(/\/(\.\/?)?$/, "");
+  return pattern.startsWith(`${folder}/`) ? pattern.slice(folder.length) : pattern;
+}

@@ -41,6 +41,14 @@ describe("O-EDIT-02: line endings", () => {
     expect(await ws.bytes("f")).toBe(after);
   });
 
+  test("text that ends in the middle of a CRLF is refused, and the break stays whole", async () => {
+    await ws.put("f", "x\r\na\r\nb\r\n");
+    expect(text(await edit("f", swap("a\r", "q")))).toBe(
+      "oldText ends between the CR and the LF of the line ending of line 2; nothing was changed. End it before the CR, or with the whole line ending",
+    );
+    expect(await ws.bytes("f")).toBe("x\r\na\r\nb\r\n");
+  });
+
   test("a match that differs in line endings is told", async () => {
     await ws.put("f", "a\r\nb\r\n");
     expect(text(await edit("f", swap("a\nb", "A\nB")))).toBe(

@@ -32,6 +32,18 @@ describe("O-EDIT-04: what cannot be one place is refused, and the file stays", (
       [swap("x", "y")],
       `oldText occurs 30 times, at lines ${Array.from({ length: 20 }, (_, at) => at + 1).join(", ")} and 10 more; nothing was changed. Add surrounding lines to make it unique`,
     ],
+    [
+      "matches on one line",
+      "a\ne x, x, x;\n",
+      [swap("x", "y")],
+      "oldText occurs 3 times, at line 2, columns 3, 6, 9; nothing was changed. Add surrounding text to make it unique",
+    ],
+    [
+      "matches some of which share a line",
+      "x x\nx\n",
+      [swap("x", "y")],
+      "oldText occurs 3 times, at lines 1, 2, some of them several times; nothing was changed. Add surrounding text to make it unique",
+    ],
     ["two loose matches", "a  \nb\na\t\nb\n", [swap("a\nb", "x")], "oldText occurs 2 times"],
     [
       "an empty text",
@@ -162,7 +174,31 @@ describe("no match: the nearest lines and the first differing character", () => 
       "The file ends at line 1, oldText goes on. Nearest lines:\n1: one line",
     ],
     ["nothing alike", "abc\n", "xyzw", "No line resembles it; read the file again and copy the text from there"],
-    ["an empty file", "", "xyzw", "No line resembles it; read the file again and copy the text from there"],
+    ["an empty file", "", "xyzw", "The file is empty; use write to give it content"],
+    [
+      "a last line without a newline",
+      "foo = 1\nbar = 2",
+      "bar = 2\n",
+      "First difference at line 2, column 8: the file ends here, without a newline, oldText has the line's end (U+000A). Nearest lines:\n2: bar = 2",
+    ],
+    [
+      "a short last line without a newline",
+      "x\ny",
+      "y\n",
+      "First difference at line 2, column 2: the file ends here, without a newline, oldText has the line's end (U+000A). Nearest lines:\n2: y",
+    ],
+    [
+      "short lines",
+      "a\nb\nc\n",
+      "b\nx\n",
+      "First difference at line 3, column 1: the file has `c` (U+0063), oldText has `x` (U+0078). Nearest lines:\n2: b\n3: c",
+    ],
+    [
+      "a long line, which is shown around the difference",
+      `${"a;".repeat(5000)}needle(1)${"b;".repeat(5000)}\n`,
+      "needle(2)",
+      `First difference at line 1, column 10008: the file has \`1\` (U+0031), oldText has \`2\` (U+0032). Nearest lines:\n1: (9908 characters) …${"a;".repeat(46)}needle(1)${"b;".repeat(49)}b… (9901 more characters)`,
+    ],
     [
       "an escape the model copied as shown",
       "a = \u001b[0m;\n",
@@ -179,8 +215,14 @@ describe("no match in a file that is not UTF-8", () => {
   test("names the byte that differs, and no letter it is not", async () => {
     await ws.put("f", Buffer.from("const x = 1; // caf\xe9\n", "latin1"));
     expect(text(await edit("f", swap("const x = 1; // café\n", "?")))).toBe(
-      "oldText is not in the file; nothing was changed. First difference at line 1, column 20: the file has the byte 0xE9, oldText has the byte 0xC3. Nearest lines:\n1: const x = 1; // caf\\xe9",
+      "oldText is not in the file; nothing was changed. First difference at line 1, column 20: the file has the byte 0xE9, oldText has the byte 0xC3. Nearest lines:\n1: const x = 1; // caf\\xe9\nThe file is not valid UTF-8, so letters outside ASCII are other bytes in it than in oldText; choose text without them",
     );
+  });
+
+  test("names the byte of a short word too", async () => {
+    await ws.put("f", Buffer.from("caf\xe9\n", "latin1"));
+    const words = "column 4: the file has the byte 0xE9, oldText has the byte 0xC3.";
+    expect(text(await edit("f", swap("café", "?")))).toContain(words);
   });
 
   test("says what U+FFFD in a text copied from `read` stands for", async () => {

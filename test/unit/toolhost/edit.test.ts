@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { handleEdit } from "../../../src/toolhost/files/edit.ts";
 import { handleRead } from "../../../src/toolhost/files/read.ts";
 import { handleWrite } from "../../../src/toolhost/files/write.ts";
+import { programPath } from "../../support/programs.ts";
 import { text, Workspace, whenRead, withoutRoot } from "./fixture.ts";
 
 let ws: Workspace;
@@ -26,6 +27,8 @@ test("the result has a one-line summary for the model and a unified diff for peo
       path: ws.path("f"),
       bytes: 15,
       lines: 4,
+      added: 2,
+      removed: 1,
       diff: "--- a/f\n+++ b/f\n@@ -1,3 +1,4 @@\n one\n-two\n+2\n+2b\n three\n",
     },
   });
@@ -143,6 +146,11 @@ describe("what is no text to edit is refused by name", () => {
     ["nothing there", () => undefined, "f: no such file or directory"],
     ["a FIFO", (path) => execFileSync("mkfifo", [path]), "`f` is a FIFO, not a regular file"],
     ["a directory", (path) => execFileSync("mkdir", [path]), "`f` is a directory, not a regular file; use ls"],
+    [
+      "a picture",
+      (path) => writeFile(path, Buffer.from("89504e470d0a1a0a0000", "hex")),
+      "`f` is binary (image/png); edit changes text only",
+    ],
     ["a binary", (path) => writeFile(path, "a\0b"), "`f` is binary (binary data); edit changes text only"],
     [
       "11 MiB",
@@ -168,6 +176,48 @@ describe("what is no text to edit is refused by name", () => {
       "Replaced g: 1 line, 2 bytes; its 2 other names (hard links) keep the old content",
     );
     expect(await ws.bytes("h")).toBe("a\n");
+  });
+});
+
+describe("the lines an edit changed", () => {
+  const file = (change: (at: number) => boolean) =>
+    Array.from({ length: 1000 }, (_, at) => (change(at) ? `line ${at}: new\n` : `line ${at}: old\n`)).join("");
+
+  test("are counted and shown one by one, however many and scattered they are", async () => {
+    await ws.put(
+      "f",
+      file(() => false),
+    );
+    const edits = Array.from({ length: 250 }, (_, at) => swap(`line ${at * 4}: old`, `line ${at * 4}: new`));
+    const { details } = await edit("f", ...edits);
+    expect(await ws.bytes("f")).toBe(file((at) => at % 4 === 0));
+    const { added, removed, diff = "" } = details;
+    expect([added, removed, diff.match(/^\+line/gm)?.length, diff.match(/^-line/gm)?.length]).toEqual([
+      250, 250, 250, 250,
+    ]);
+  });
+
+  test("are those git takes, where edits join, split and touch lines", async () => {
+    const before = "a\nb\nc\nd\ne\nf\ng";
+    await ws.put("f", before);
+    const outcome = await edit("f", swap("a\nb", "A"), swap("\nc", "c"), swap("e", "e1\ne2"), swap("g", "g\n"));
+    execFileSync(programPath("git"), ["apply", "-R", "-"], { cwd: ws.root, input: outcome.details.diff, env: {} });
+    expect(await ws.bytes("f")).toBe(before);
+  });
+
+  test("are counted where the diff is cut", async () => {
+    await ws.put("f", "x\n".repeat(3000));
+    const { details } = await ws.call(handleWrite, { path: "f", content: "y\n".repeat(3000) });
+    expect([details.added, details.removed]).toEqual([3000, 3000]);
+  });
+
+  test("of 100,000 characters are shown around what changed", async () => {
+    const before = `${"a;".repeat(50_000)}needle${"b;".repeat(50_000)}`;
+    await ws.put("f", `${before}\n`);
+    const { details } = await edit("f", swap("needle", "pin"));
+    expect([details.added, details.removed]).toEqual([1, 1]);
+    expect(details.diff).toMatch(/^-\(\d+ characters\) …[a;]+needle[b;]+… \(\d+ more characters\)$/m);
+    expect(details.diff).toMatch(/^\+\(\d+ characters\) …[a;]+pin[b;]+… \(\d+ more characters\)$/m);
   });
 });
 

@@ -248,3 +248,17 @@ describe("grep", () => {
     expect((await grep("x")).status).toBe("cancelled");
   });
 });
+
+describe("a glob of grep", () => {
+  test("may name files by their whole path", async () => {
+    await put({ "src/a.ts": "needle", "b.ts": "needle" });
+    expect(text(await grep("needle", { glob: `${ws.root}/src/*.ts` }))).toBe("src/a.ts:1:needle");
+  });
+
+  test.each(["*.ts, *.js", "src", "{", "[a", "other/**"])("that no file matches is told: %s", async (glob) => {
+    await put({ "src/a.ts": "needle" });
+    const answer = text(await grep("needle", { glob }));
+    expect(answer).toContain(`no file matches the glob \`${glob}\`, so nothing was searched`);
+    expect(text(await grep("nowhere", { glob: "*.ts" }))).toBe("No matches for `nowhere`");
+  });
+});

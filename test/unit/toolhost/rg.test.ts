@@ -1,6 +1,7 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { oneAtATime } from "../../../src/toolhost/files/file-queue.ts";
+import { handleFind } from "../../../src/toolhost/search/find.ts";
 import { handleGrep } from "../../../src/toolhost/search/grep.ts";
 import { type StreamRecord, takeRecords } from "../../../src/toolhost/search/records.ts";
 import { type RgRun, runRg } from "../../../src/toolhost/search/rg.ts";
@@ -83,14 +84,22 @@ describe("runRg", () => {
   }
 });
 
-test("a search that dies is a failure, not an empty answer", async () => {
-  writeFileSync(ws.path("fake-rg"), "#!/bin/sh\nkill -9 $$\n");
-  chmodSync(ws.path("fake-rg"), 0o755);
-  ws.host.hello.programs.rg = ws.path("fake-rg");
-  const outcome = await ws.call(handleGrep, { pattern: "x" });
-  expect([outcome.status, text(outcome)]).toEqual([
+test("a search that is killed is a failure with what it had found, not an empty answer", async () => {
+  const dies = (before: string) => {
+    writeFileSync(ws.path("fake-rg"), `#!/bin/sh\n${before}\nkill -9 $$\n`);
+    chmodSync(ws.path("fake-rg"), 0o755);
+    ws.host.hello.programs.rg = ws.path("fake-rg");
+  };
+  const killed = "the search program was killed before its end";
+  dies("");
+  for (const outcome of [await ws.call(handleGrep, { pattern: "x" }), await ws.call(handleFind, { pattern: "x*" })]) {
+    expect([outcome.status, text(outcome)]).toEqual(["failed", expect.stringContaining(killed)]);
+  }
+  dies("printf './x1\\0'");
+  const partial = await ws.call(handleFind, { pattern: "x*" });
+  expect([partial.status, text(partial)]).toEqual([
     "failed",
-    "The search ended before its time (exit -1); narrow the path.",
+    expect.stringMatching(/^x1\n\[the search program was killed/),
   ]);
 });
 

@@ -150,6 +150,33 @@ describe("unifiedDiff", () => {
     expect(unifiedDiff("f", "a\n", "a\n")).toEqual({ text: "", added: 0, removed: 0 });
   });
 
+  test("a thousand scattered changes among lines of which some are equal are a thousand changes", () => {
+    const lines = (every: number) =>
+      Array.from({ length: 10_000 }, (_, at) => (at % 3 === 0 ? "}\n" : at % 10 === every ? `new ${at}\n` : `${at}\n`));
+    const [before, after] = [lines(-1), lines(1)];
+    const differing = before.filter((line, at) => line !== after[at]).length;
+    expect(differing).toBeGreaterThan(600);
+    const { added, removed } = unifiedDiff("f", before.join(""), after.join(""));
+    expect([added, removed]).toEqual([differing, differing]);
+  });
+
+  test("changes beyond the limit of comparing lead from the old lines to the new ones", () => {
+    const below = random(5);
+    for (let round = 0; round < 20; round++) {
+      const before = Array.from({ length: 2000 }, (_, at) => `${below(4) === 0 ? below(5) : at}`);
+      const after = before.flatMap((line) =>
+        below(3) === 0 ? Array.from({ length: below(3) }, () => `n${below(900)}`) : [line],
+      );
+      const rebuilt: string[] = [];
+      let at = 0;
+      for (const { oldFrom, oldTo, newFrom, newTo } of lineChanges(before, after)) {
+        rebuilt.push(...before.slice(at, oldFrom), ...after.slice(newFrom, newTo));
+        at = oldTo;
+      }
+      expect([...rebuilt, ...before.slice(at)]).toEqual(after);
+    }
+  });
+
   test("two files of 200,000 lines with nothing in common are compared at once", () => {
     const started = Date.now();
     const lines = (word: string) => Array.from({ length: 200_000 }, (_, at) => `${word}${at}`);

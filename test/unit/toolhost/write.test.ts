@@ -23,6 +23,8 @@ test("a new file is created with its parents, and the diff is all of it", async 
       path: ws.path("a/b/c.txt"),
       bytes: 3,
       lines: 2,
+      added: 2,
+      removed: 0,
       diff: "--- /dev/null\n+++ b/a/b/c.txt\n@@ -0,0 +1,2 @@\n+x\n+y\n\\ No newline at end of file\n",
     },
   });
@@ -39,7 +41,14 @@ test("an old file is replaced, and the diff says how", async () => {
   expect(await write("f", "a\nc\n")).toEqual({
     status: "ok",
     content: [{ type: "text", text: "Replaced f: 2 lines, 4 bytes" }],
-    details: { path: ws.path("f"), bytes: 4, lines: 2, diff: "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n" },
+    details: {
+      path: ws.path("f"),
+      bytes: 4,
+      lines: 2,
+      added: 1,
+      removed: 1,
+      diff: "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n",
+    },
   });
 });
 
@@ -91,11 +100,15 @@ describe("O-EDIT-07: what a file is stays", () => {
     );
   });
 
-  test("a read-only file is not replaced", async () => {
+  test("a file whose mode forbids writing is not replaced, and the mode is named", async () => {
     const path = await ws.put("f", "old");
     await chmod(path, 0o444);
     const refused = await withoutRoot(ws, () => write("f", "new"));
-    expect([text(refused), await ws.bytes("f"), await ws.leftovers()]).toEqual(["f: permission denied", "old", []]);
+    expect([text(refused), await ws.bytes("f"), await ws.leftovers()]).toEqual([
+      "`f`: its mode (0444) forbids writing; nothing was changed. If the change is meant, run chmod u+w on it in bash first",
+      "old",
+      [],
+    ]);
   });
 
   test.skipIf(process.getuid?.() !== 0)("a mounted file is written in place (only root can mount)", async () => {
@@ -222,6 +235,13 @@ test("a large rewrite has a diff that is cut and says so", async () => {
   const { details } = await write("f", "b\n".repeat(200_000));
   expect(details.diff?.length).toBeLessThan(66_000);
   expect(details.diff?.split("\n").at(-2)).toBe("… 398001 more lines of diff");
+});
+
+test("all lines of a new file are counted, also those its diff leaves out", async () => {
+  for (const lines of [3000, 1_000_000]) {
+    const { details } = await write(`f${lines}`, "a\n".repeat(lines));
+    expect([details.added, details.removed, details.diff?.startsWith("--- /dev/null\n")]).toEqual([lines, 0, true]);
+  }
 });
 
 test("a cancelled write changes nothing", async () => {
