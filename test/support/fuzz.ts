@@ -2,13 +2,13 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 
 /** Of each of the two ways; fewer only on a developer's machine. */
-const SECONDS = Number(process.env["GLOVEBOX_FUZZ_SECONDS"] ?? 60);
+const SECONDS = Number(process.env["GLOVEBOX_FUZZ_SECONDS"] ?? 30);
 /** So small that the last round ends soon after the time is up. */
 const RUNS_A_ROUND = 20;
 const FIXED_SEED = 20_260_101;
 
 /**
- * Two tests that try `property` for a minute each: from the same seed every time, so that what was found once is found
+ * Two tests that try `property` for half a minute each: from the same seed every time, so that what was found once is found
  * again, and from a fresh one. A failure names the seed and the smallest counterexample.
  */
 export function fuzz<Inputs>(title: string, property: () => fc.IAsyncProperty<Inputs>): void {
