@@ -115,7 +115,8 @@ function couldNotRun(thrown: unknown): Outcome {
     EAGAIN: "no process can be started: the limit on processes is reached",
     ENOMEM: "no process can be started: the memory is used up",
     EMFILE: "the tool host's limit on open files is reached",
-    ENOSPC: "its files cannot be written: the file system of the tool host's state folder is full",
+    ENOSPC:
+      "its files cannot be written: the file system of the tool host's state folder, /run/glovebox, is full, and not by what is kept there; make room by `write` with empty content to what fills it",
     ENOENT: "the shell of the image, or the folder of its own files, is gone",
     ENOTDIR: "the folder of the shell's own files was replaced",
   };

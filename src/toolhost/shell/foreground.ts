@@ -12,12 +12,22 @@ import { nothing } from "./nothing.ts";
 import { CappedFile } from "./output-file.ts";
 import { LiveOutput } from "./output-live.ts";
 import { type Captured, OutputSink } from "./output-sink.ts";
-import { callProcesses, endable, prepare, type ShellParts, type Started, startOnPipe } from "./parts.ts";
+import {
+  callProcesses,
+  endable,
+  makeRoom,
+  prepare,
+  roomWords,
+  type ShellParts,
+  type Started,
+  startOnPipe,
+} from "./parts.ts";
 import { killAll } from "./process-kill.ts";
 import { type Cause, type Exit, firstCause, within } from "./process-run.ts";
 import { keyOf, type Proc } from "./process-table.ts";
 import { questionWords } from "./questions.ts";
 import { RotatingLog } from "./rotating-log.ts";
+import { isFull } from "./state-folder.ts";
 import { endingWords, limitDetails, limitWords, type Own, resultText, shownOutput, withShellName } from "./words.ts";
 
 /** How long output is read after the main process has ended: what it wrote is in the pipe by then. */
@@ -154,7 +164,10 @@ async function keepState(parts: ShellParts, prepared: Prepared, exit: Exit | und
   if (exit?.code === 2 && !(await parses(parts, prepared))) {
     return ["syntax error: directory and variables are as before this command"];
   }
-  return parts.memory.commit(prepared);
+  const notes = parts.memory.commit(prepared);
+  if (notes.length === 0 || !isFull(parts.hello.state)) return notes;
+  makeRoom(parts);
+  return [...notes, roomWords(parts)];
 }
 
 /** A shell runs the lines before a syntax error; exit code 2 alone does not tell it from a command that failed. */

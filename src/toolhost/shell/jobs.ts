@@ -145,6 +145,15 @@ export class JobTable {
     return this.#jobs.length > 0;
   }
 
+  /** Removes the logs of jobs that have ended, and the older half of the others'. */
+  clearLogs(): void {
+    for (const { log, processes } of this.#jobs) {
+      if (log === undefined) continue;
+      tryTo(() => discard(`${log}.old`));
+      if (processes.length === 0) tryTo(() => discard(log));
+    }
+  }
+
   #write(): void {
     const ended = this.#jobs.filter((job) => job.processes.length === 0);
     const old = ended.slice(0, -MAX_ENDED);

@@ -41,30 +41,46 @@ export function endable({ scope }: ShellParts, list: () => Proc[]): Targets {
 const WATCH_MS = 30;
 
 /**
- * Lays a command out; on a full disk kept outputs make room, and where a job keeps spoiling our folder the jobs are
+ * Lays a command out; on a full disk what is kept makes room, and where a job keeps spoiling our folder the jobs are
  * ended, since without a command nothing could be removed or ended at all.
  */
 export async function prepare(parts: ShellParts, layOut: () => Prepared): Promise<Prepared> {
-  const { memory, outputs, scope } = parts;
+  const { memory, scope } = parts;
   try {
     const prepared = layOut();
     if (!memory.spoilt || scope.session().length === 0) return prepared;
     await sleep(WATCH_MS);
     if (memory.isIntact(prepared)) return prepared;
   } catch (thrown) {
-    if (systemCode(thrown) === "ENOSPC") return withNote(emptied(outputs, layOut), OUTPUTS_REMOVED);
+    if (systemCode(thrown) === "ENOSPC") return prepareOnFull(parts, layOut);
     if (scope.session().length === 0) throw thrown;
   }
   const ended = await endJobs(parts);
   return withNote(layOut(), `something keeps spoiling the folder of the shell's own files, so ${ended}`);
 }
 
-const OUTPUTS_REMOVED =
-  "the disk for the shell's own files was full, so the outputs kept from earlier commands were removed";
+/** What is kept goes first; where that is not enough, jobs whose logs take the room are ended. */
+async function prepareOnFull(parts: ShellParts, layOut: () => Prepared): Promise<Prepared> {
+  makeRoom(parts);
+  try {
+    return withNote(layOut(), roomWords(parts));
+  } catch (thrown) {
+    if (systemCode(thrown) !== "ENOSPC" || parts.scope.session().length === 0) throw thrown;
+  }
+  const ended = await endJobs(parts);
+  makeRoom(parts);
+  return withNote(layOut(), `${roomWords(parts)}; that was not enough, so ${ended}`);
+}
 
-function emptied(outputs: OutputFolder, layOut: () => Prepared): Prepared {
+/** Removes what is kept of what was printed: outputs of commands, logs of ended jobs, the older half of other logs. */
+export function makeRoom({ outputs, jobs, scope }: ShellParts): void {
+  jobs.owned(scope.session());
   outputs.clear();
-  return layOut();
+  jobs.clearLogs();
+}
+
+export function roomWords({ hello }: ShellParts): string {
+  return `the file system of ${hello.state} was full, so the outputs kept there and the logs of ended jobs were removed`;
 }
 
 function withNote(prepared: Prepared, note: string): Prepared {
