@@ -33,16 +33,16 @@ export class Refusal extends Error {
 
 /**
  * A thrown value as an outcome with words the model can act on. A refusal by a read-only mount is a denial by
- * containment that names the rule.
+ * containment that names the rule. `real` is where `path` leads once links are followed; absent where nobody knows.
  */
-export function failureOutcome(thrown: unknown, path: string | undefined, hello: Hello): Outcome {
+export function failureOutcome(thrown: unknown, path: string | undefined, hello: Hello, real?: string): Outcome {
   // It may be a limit that a command took from us, and then a new tool host will do better.
   ownLimits.require();
   if (thrown instanceof ToolFailure) return outcome("failed", thrown.message, thrown.details);
   if (thrown instanceof Refusal) return { ...outcome("denied", thrown.message), denial: thrown.denial };
   const code = systemCode(thrown);
   const shown = path === undefined ? "the path" : shownLine(path);
-  if (code === "EROFS" || code === "EBUSY") return readonlyOutcome(shown, path, hello);
+  if (code === "EROFS" || code === "EBUSY") return readonlyOutcome(shown, real ?? path, hello);
   const words = code === undefined ? undefined : SYSTEM_WORDS[code];
   if (words !== undefined) return outcome("failed", `${shown}: ${words}`);
   return outcome("failed", `${shown}: ${shownLine(messageOf(thrown))}`);
@@ -53,35 +53,58 @@ function shownLine(text: string): string {
   return visibleLine(clip(text, 400));
 }
 
-function readonlyOutcome(shown: string, path: string | undefined, hello: Hello): Outcome {
-  const inside = path === undefined ? undefined : inWorkspace(path, hello);
-  const match =
-    inside === undefined
-      ? undefined
-      : [...hello.hidden, ...hello.readonly].find((entry) => isWithin(inside, entry.path));
-  if (match) return contained(`${shown}: read-only`, match.rule);
-  return contained(
-    `${shown}: read-only`,
-    "built-in/container.root",
-    `write below ${hello.root}, ${hello.home} or /tmp`,
-  );
+function readonlyOutcome(shown: string, real: string | undefined, hello: Hello): Outcome {
+  const inside = real === undefined ? undefined : inWorkspace(real, hello);
+  const match = inside === undefined ? undefined : ruleOf(inside, [...hello.hidden, ...hello.readonly]);
+  const next = writableWords(hello);
+  if (match) return contained(`${shown}: read-only`, { rule: match.rule, enable: OPENED_BY, next });
+  return contained(`${shown}: read-only`, { rule: "built-in/container.root", enable: NOT_OPENED, next });
 }
 
-/** Words for a path whose content the policy hides; undefined for any other. The wall is what covers it. */
-export function hiddenOutcome(path: string, hello: Hello): Outcome | undefined {
-  const inside = inWorkspace(path, hello);
-  const match = inside === undefined ? undefined : hello.hidden.find((entry) => isWithin(inside, entry.path));
-  return match && contained(`${shownLine(path)}: hidden`, match.rule);
+/**
+ * Words for a path whose content the policy hides, by its own name or through the links that lead to `real`; undefined
+ * for any other. The wall is what covers it.
+ */
+export function hiddenOutcome(path: string, hello: Hello, real?: string): Outcome | undefined {
+  const places = [path, ...(real === undefined ? [] : [real])].map((place) => inWorkspace(place, hello));
+  const [match] = places.flatMap((inside) => (inside === undefined ? [] : (ruleOf(inside, hello.hidden) ?? [])));
+  const next = "work without it";
+  return match && contained(`${shownLine(path)}: hidden`, { rule: match.rule, enable: OPENED_BY, next });
 }
 
-function contained(words: string, rule: string, enable = OPENED_BY): Outcome {
+/** Of several rules the one that names the innermost path: a whole workspace may be read-only as well. */
+function ruleOf(inside: string, entries: Hello["readonly"]): Hello["readonly"][number] | undefined {
+  const holding = entries.filter(({ path }) => isWithin(inside, path));
+  return holding.find(({ path }) => path !== ".") ?? holding[0];
+}
+
+/** `enable` is what a person could do, `next` what the model can: a person is not told that. */
+function contained(words: string, { rule, enable, next }: { rule: string; enable: string; next: string }): Outcome {
   return {
-    ...outcome("denied", `${words} by policy rule ${rule}; ${enable}`),
+    ...outcome("denied", `${words} by policy rule ${rule}; ${enable}; ${next}`),
     denial: { by: "containment", rule, enable_with: enable },
   };
 }
 
-const OPENED_BY = "only a person can open it, in their own policy; work elsewhere in the workspace";
+const OPENED_BY = "only a person can open it, in their own policy";
+const NOT_OPENED = "no policy opens it, only another image (`--image`) has other files there";
+
+const MAX_NAMED = 5;
+
+function writableWords(hello: Hello): string {
+  const open = writableIn(hello);
+  const more = open.length - MAX_NAMED;
+  const named = [...open.slice(0, MAX_NAMED).map(shownLine), ...(more > 0 ? [`${more} more of the workspace`] : [])];
+  return `write in ${[...named, hello.home].join(", ")} or /tmp`;
+}
+
+/** The outermost mounts of the workspace that can be written: itself, or what a policy names in it. */
+function writableIn({ root, mounts, readonly, hidden }: Hello): string[] {
+  if (!readonly.some(({ path }) => path === ".")) return [root];
+  const closed = new Set([...readonly, ...hidden].map(({ path }) => resolve(root, path)));
+  const open = mounts.filter((mount) => !closed.has(mount));
+  return open.filter((mount) => !open.some((other) => other !== mount && isWithin(mount, other)));
+}
 
 /** A path relative to the workspace, `.` for itself; undefined for one outside. */
 function inWorkspace(path: string, { root }: Hello): string | undefined {

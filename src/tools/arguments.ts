@@ -4,7 +4,7 @@ import { nearest } from "../core/nearest.ts";
 import { clip, headChars } from "../core/truncate.ts";
 import { visible, visibleLine } from "../core/visible.ts";
 import { contractOf, isOptionalTool, type ToolName } from "./catalogue.ts";
-import { ourNameFor } from "./other-names.ts";
+import { ourNameFor, ourToolFor } from "./other-names.ts";
 
 const MAX_NAME_CHARS = 100;
 const MAX_ISSUES = 10;
@@ -13,7 +13,8 @@ export type ParsedArguments = { ok: true; args: Record<string, unknown> } | { ok
 
 /** The words for a call to a tool that the session, which has `available`, does not have. */
 export function unknownTool(name: string, available: readonly string[]): string {
-  const closest = nearest(headChars(name, MAX_NAME_CHARS), available);
+  const short = headChars(name, MAX_NAME_CHARS);
+  const closest = ourToolFor(short, available) ?? nearest(short, available);
   const list = `Available: ${available.toSorted().join(", ")}.`;
   if (isOptionalTool(name)) {
     return `Not run: \`${name}\` is not switched on in this session; a person switches it on with \`--tool ${name}\`. ${list}`;
@@ -51,8 +52,12 @@ function validate(name: ToolName, value: Record<string, unknown>, raw: string | 
   const prepared = contract.prepare?.(value) ?? value;
   const parsed = contract.parameters.safeParse(coerceObject(contract.parameters, prepared));
   if (parsed.success) return { ok: true, args: parsed.data };
-  const { issues } = parsed.error;
-  const lines = issues.slice(0, MAX_ISSUES).map((issue) => describeIssue(issue, contract.parameters));
+  const issues = withoutExplained(parsed.error.issues, contract.parameters);
+  // What was gathered into a list for the model is not where it wrote it.
+  const isMoved = ({ path }: z.core.$ZodIssue): boolean => path.length > 1 && path[0] === "edits" && !value["edits"];
+  const lines = issues
+    .slice(0, MAX_ISSUES)
+    .map((issue) => describeIssue(issue, contract.parameters, isMoved(issue) ? issue.path.slice(2) : issue.path));
   const more = issues.length > MAX_ISSUES ? [`(${issues.length - MAX_ISSUES} more problems)`] : [];
   const problem = ["Not run: invalid arguments.", ...lines, ...more, `Received: ${received(raw ?? stringify(value))}`];
   return { ok: false, problem: problem.join("\n") };
@@ -71,8 +76,20 @@ function stringify(value: unknown): string {
   }
 }
 
-function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodObject): string {
-  const path = visibleLine(clip(issue.path.join("."), MAX_NAME_CHARS)) || "arguments";
+/** A parameter that is missing because it came by another name is told once, by that name. */
+function withoutExplained(issues: readonly z.core.$ZodIssue[], schema: z.ZodObject): z.core.$ZodIssue[] {
+  const meant = new Set(
+    issues.flatMap((issue) => {
+      if (issue.code !== "unrecognized_keys") return [];
+      const allowed = namesAt(schema, issue.path);
+      return issue.keys.slice(0, MAX_ISSUES).map((key) => [...issue.path, ourNameFor(key, allowed)].join("."));
+    }),
+  );
+  return issues.filter(({ path, message }) => !message.endsWith("received undefined") || !meant.has(path.join(".")));
+}
+
+function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodObject, shownAt: readonly PropertyKey[]): string {
+  const path = visibleLine(clip(shownAt.join("."), MAX_NAME_CHARS)) || "arguments";
   if (issue.code !== "unrecognized_keys") return `${path}: ${clip(issue.message, 300)}`;
   const allowed = namesAt(schema, issue.path);
   const names = issue.keys.slice(0, MAX_ISSUES).map((key) => {

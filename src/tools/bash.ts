@@ -9,7 +9,12 @@ export const MAX_COMMAND_BYTES = 1024 * 1024;
 
 const parameters = z.strictObject({
   command: z.string().optional(),
-  timeout: z.number().gt(0).max(BASH_SECONDS.max).optional().describe(`seconds, default ${BASH_SECONDS.default}`),
+  timeout: z
+    .number()
+    .gt(0, "Too small: a time in seconds is more than 0")
+    .max(BASH_SECONDS.max, `Too big: at most ${BASH_SECONDS.max} seconds; for longer ones there is \`background\``)
+    .optional()
+    .describe(`seconds, default ${BASH_SECONDS.default}`),
   background: z.boolean().optional().describe("return at once; for servers"),
   job: z.int().min(0).optional().describe("instead of command: state and new output of this background job; 0 lists"),
   kill: z.boolean().optional().describe("end that job"),

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openSandbox, placeWith } from "../support/engine.ts";
@@ -10,6 +10,7 @@ const swap = (oldText: string, newText: string) => [{ oldText, newText }];
 describe("changes of files in a container", () => {
   it("O-EDIT-07 name the rule that makes a file read-only, and leave no temporary file", async () => {
     await using place = await placeWith({ "locked/f": "a\n", "one.yml": "a\n", "free.txt": "a\n" });
+    await symlink("locked/f", join(place.root, "link"));
     await using opened = await openSandbox(place.root, { protect: { readonly: ["locked", "one.yml"] } });
     const said = async (tool: string, args: Parameters<typeof call>[2]) => {
       const { status, ...rest } = await call(opened.sandbox, tool, args);
@@ -19,6 +20,7 @@ describe("changes of files in a container", () => {
     for (const [path, rule] of [
       ["locked/f", "user/workspace.readonly[0]"],
       ["one.yml", "user/workspace.readonly[1]"],
+      ["link", "user/workspace.readonly[0]"],
     ] as const) {
       const denied = ["denied", expect.stringContaining(`${path}: read-only by policy rule ${rule}; `)];
       expect(await said("edit", { path, edits: swap("a", "b") })).toEqual(denied);

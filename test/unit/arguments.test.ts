@@ -135,18 +135,21 @@ describe("what is wrong is said", () => {
       '{"file_path":"a","old_string":"x","new_string":"y"}',
       [
         "Not run: invalid arguments.",
-        "path: Invalid input: expected string, received undefined",
-        "edits.0.oldText: Invalid input: expected string, received undefined",
-        "edits.0.newText: Invalid input: expected string, received undefined",
-        "edits.0: unknown parameter `old_string` (did you mean `oldText`?), `new_string` (did you mean `newText`?); allowed: oldText, newText",
+        "arguments: unknown parameter `old_string` (did you mean `oldText`?), `new_string` (did you mean `newText`?); allowed: oldText, newText",
         "arguments: unknown parameter `file_path` (did you mean `path`?); allowed: path, edits\n",
       ].join("\n"),
+    ],
+    [
+      "no edits at all",
+      "edit",
+      '{"path":"a"}',
+      "Not run: invalid arguments.\nedits: Invalid input: expected array, received undefined\n",
     ],
     [
       "half of the legacy single form",
       "edit",
       '{"path":"a","oldText":"x"}',
-      "Not run: invalid arguments.\nedits.0.newText: Invalid input: expected string, received undefined\n",
+      "Not run: invalid arguments.\nnewText: Invalid input: expected string, received undefined\n",
     ],
     [
       "an unknown parameter of an edit",
@@ -178,10 +181,52 @@ describe("what is wrong is said", () => {
       '{"path":"a","offset":"1.5"}',
       "Not run: invalid arguments.\noffset: Invalid input: expected int, received number\n",
     ],
+    [
+      "a time above the most, with its unit",
+      "bash",
+      '{"command":"x","timeout":5000}',
+      "Not run: invalid arguments.\ntimeout: Too big: at most 3600 seconds; for longer ones there is `background`\n",
+    ],
+    [
+      "one wrong name in an edit of a list is told where it is",
+      "edit",
+      '{"path":"a","edits":[{"old_str":"x","newText":"y"}]}',
+      "Not run: invalid arguments.\nedits.0: unknown parameter `old_str` (did you mean `oldText`?); allowed: oldText, newText\n",
+    ],
   ])("%s", (_, tool, raw, problem) => {
     const parsed = parseArguments(tool, raw);
     expect(parsed.ok).toBe(false);
     expect(!parsed.ok && parsed.problem.slice(0, problem.length)).toBe(problem);
+  });
+
+  test.each<[ToolName, string, string]>([
+    ["bash", "cmd", "command"],
+    ["bash", "run_in_background", "background"],
+    ["grep", "include", "glob"],
+    ["grep", "query", "pattern"],
+    ["grep", "-i", "ignoreCase"],
+    ["find", "name", "pattern"],
+    ["find", "glob", "pattern"],
+    ["read", "start_line", "offset"],
+    ["read", "end_line", "limit"],
+  ])("%s: the name `%s` that others use is led to ours", (tool, theirs, ours) => {
+    const parsed = parseArguments(tool, JSON.stringify({ [theirs]: 1 }));
+    expect(parsed.ok ? "" : parsed.problem).toContain(`\`${theirs}\` (did you mean \`${ours}\`?)`);
+  });
+
+  test.each([
+    ["cat", "read"],
+    ["read_file", "read"],
+    ["ReadFile", "read"],
+    ["Glob", "find"],
+    ["rg", "grep"],
+    ["list-dir", "ls"],
+    ["run_command", "bash"],
+    ["str_replace_editor", "edit"],
+    ["create_file", "write"],
+    ["gerp", "grep"],
+  ])("the tool `%s` of others is led to ours", (theirs, ours) => {
+    expect(unknownTool(theirs, toolsWith([]))).toMatch(new RegExp(` Closest: ${ours}\\.$`));
   });
 
   test("arguments nested a hundred thousand deep are refused, not a crash", () => {

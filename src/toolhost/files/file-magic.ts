@@ -21,9 +21,20 @@ export function binaryKind(head: Buffer): string | undefined {
   return head.subarray(0, SNIFF_BYTES).includes(0) ? "binary data" : undefined;
 }
 
+/** The name that iconv has for a kind of text; undefined for what is none. */
+export function charsetOf(kind: string): string | undefined {
+  return CHARSETS[kind];
+}
+
 function startsWith(head: Buffer, magic: string): boolean {
   return head.toString("latin1", 0, magic.length) === magic;
 }
+
+const CHARSETS: Record<string, string> = {
+  "UTF-32 text": "UTF-32LE",
+  "UTF-16 text (little endian)": "UTF-16LE",
+  "UTF-16 text (big endian)": "UTF-16BE",
+};
 
 const MAGIC: readonly (readonly [string, string])[] = [
   ["\xff\xfe\0\0", "UTF-32 text"],

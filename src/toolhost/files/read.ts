@@ -10,7 +10,7 @@ import { OUTPUT_LIMITS } from "../../tools/contract.ts";
 import type { CallContext, Handler } from "../context.ts";
 import { cancelled, plural, shownOutcome, shownSize, withNotices } from "../notices.ts";
 import { outcome, ToolFailure } from "../outcomes.ts";
-import { binaryKind, type ImageMime, imageMime, SNIFF_BYTES } from "./file-magic.ts";
+import { binaryKind, charsetOf, type ImageMime, imageMime, SNIFF_BYTES } from "./file-magic.ts";
 import { resolvePath, shownPath } from "./paths.ts";
 import { type ShownText, showText } from "./read-text.ts";
 import { ReadWindow } from "./read-window.ts";
@@ -88,13 +88,15 @@ function isText(head: Buffer): boolean {
   return isUtf8(head.subarray(0, boundaryBefore(head, head.length - 1)));
 }
 
-function describeBinary({ shown, stats }: Target, kind: string): Outcome {
-  const hint = kind.includes("text")
-    ? "convert it with bash, for example iconv -f"
-    : "look into it with bash, for example xxd";
-  return outcome("ok", `\`${shownPath(shown)}\`: ${kind}, ${shownSize(stats.size)}; not shown as text, ${hint}`, {
-    bytes: stats.size,
-  });
+function describeBinary({ shown, path, stats, head }: Target, kind: string): Outcome {
+  // Files of /proc say 0, whatever they hold.
+  const bytes = Math.max(stats.size, head.length);
+  const size = stats.size === 0 && head.length >= SNIFF_BYTES ? `at least ${shownSize(bytes)}` : shownSize(bytes);
+  const charset = charsetOf(kind);
+  const hint = charset
+    ? `convert it with bash: iconv -f ${charset} -t UTF-8 ${quoted(path)}`
+    : `look into it with bash, for example od -A x -t x1z -N 256 ${quoted(path)}`;
+  return outcome("ok", `\`${shownPath(shown)}\`: ${kind}, ${size}; not shown as text, ${hint}`, { bytes });
 }
 
 async function readLines(target: Target, args: ToolArgs<"read">, context: CallContext): Promise<Outcome> {

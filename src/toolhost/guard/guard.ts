@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
 import { isGlob, matchesPath } from "../../core/path-rules.ts";
 import type { GuardedPath } from "../../core/quarantine.ts";
 import type { Hello, Outcome } from "../../protocol/messages.ts";
+import { shownPath } from "../files/paths.ts";
 import { withNotices } from "../notices.ts";
 import { Refusal } from "../outcomes.ts";
 import type { ProcessScope } from "../shell/process-scope.ts";
@@ -33,7 +35,7 @@ export function createGuard({ hello, scope, keeper }: GuardParts): Guard {
       if (!real.startsWith(`${hello.root}/`)) return;
       const path = real.slice(hello.root.length + 1);
       const match = atOnce.find((guarded) => matchesPath(guarded.path, path));
-      if (match) throw refusal(path, match);
+      if (match) throw refusal(path, match, existsSync(real));
     },
     async after(outcome) {
       if (!exact.some(({ path }) => mayBeThere(hello.root, path))) return outcome;
@@ -48,9 +50,14 @@ export function createGuard({ hello, scope, keeper }: GuardParts): Guard {
   };
 }
 
-function refusal(path: string, { rule }: GuardedPath): Refusal {
-  const enable = "only a person can create it, or open it in their own policy (`workspace.unprotect`)";
-  return new Refusal(`${path}: nothing may be created here by policy rule ${rule}; ${enable}`, {
+function refusal(path: string, { rule }: GuardedPath, exists: boolean): Refusal {
+  const isBuiltIn = rule.startsWith("built-in/");
+  const opening = isBuiltIn
+    ? "open it in their own policy (`workspace.unprotect`)"
+    : "take that rule out of the policy";
+  const enable = `only a person can ${exists ? "change" : "create"} it, or ${opening}`;
+  const what = exists ? "read-only" : "nothing may be created here";
+  return new Refusal(`${shownPath(path)}: ${what} by policy rule ${rule}; ${enable}`, {
     by: "containment",
     rule,
     enable_with: enable,

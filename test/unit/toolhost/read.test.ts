@@ -178,13 +178,34 @@ describe("O-READ-01: what is no regular file is refused at once, by name", () =>
   });
 });
 
+test("a binary file of /proc, whose size is 0, is told by the bytes it has", async () => {
+  expect(text(await read("/proc/self/cmdline"))).toMatch(/: binary data, [1-9]\d* bytes; /);
+});
+
+test.each(["utf16le", "utf16be", "utf32le"])("the command that is told makes %s readable", async (kind) => {
+  const le = Buffer.from("\ufeffhé\n", "utf16le");
+  const wide = Buffer.concat(
+    [...le.toString("utf16le")].map((one) => Buffer.from([...Buffer.from(one, "utf16le"), 0, 0])),
+  );
+  await ws.put("it's", { utf16le: le, utf16be: Buffer.from(le).swap16(), utf32le: wide }[kind] ?? "");
+  const command = /iconv .*$/.exec(text(await read("it's")))?.[0] ?? "";
+  const shown = execFileSync(programPath("bash"), ["-c", command], { cwd: "/", encoding: "utf8" });
+  expect(shown.replace("\ufeff", "")).toBe("hé\n");
+});
+
+test("the command that is told shows the bytes of a binary", async () => {
+  await ws.put("b", Buffer.from("\0ab"));
+  const command = /od .*$/.exec(text(await read("b")))?.[0] ?? "";
+  expect(execFileSync(programPath("bash"), ["-c", command], { encoding: "utf8" })).toContain("00 61 62");
+});
+
 test("20 GB cost what is shown", async () => {
   await ws.put("big", seq(10));
   await truncate(ws.path("big"), 20 * 1024 ** 3);
   const started = Date.now();
   const first = await read("big", { limit: 3 });
   expect(text(first)).toBe(
-    `\`big\`: binary data, 20.0 GiB; not shown as text, look into it with bash, for example xxd`,
+    `\`big\`: binary data, 20.0 GiB; not shown as text, look into it with bash, for example od -A x -t x1z -N 256 '${ws.root}/big'`,
   );
   await writeFile(ws.path("big"), "line\n".repeat(4000));
   await truncate(ws.path("big"), 20 * 1024 ** 3);
@@ -258,7 +279,7 @@ describe("pictures and other binaries are told by their content", () => {
     [
       "UTF-16",
       Buffer.from("\ufeffhi", "utf16le"),
-      "UTF-16 text (little endian), 6 bytes; not shown as text, convert it with bash, for example iconv -f",
+      "UTF-16 text (little endian), 6 bytes; not shown as text, convert it with bash: iconv -f UTF-16LE -t UTF-8 '/",
     ],
   ])("%s", async (_, bytes, shown) => {
     await ws.put("f.png", bytes);
