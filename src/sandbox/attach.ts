@@ -1,7 +1,7 @@
 import type Docker from "dockerode";
 import type { BoxPlan } from "./box.ts";
 import { demultiplex } from "./channel.ts";
-import { lost } from "./tool-host-connection.ts";
+import { lost } from "./lost.ts";
 
 /** The size of a terminal, and how one hears of another. */
 export type TerminalSize = { columns: number; rows: number };

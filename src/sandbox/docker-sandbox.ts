@@ -7,6 +7,7 @@ import { type ContainerEnd, inspectEnd } from "./container.ts";
 import { untilAnswers } from "./engine/await.ts";
 import type { Engine } from "./engine/engine.ts";
 import { isDisconnected } from "./engine/guard.ts";
+import { lost } from "./lost.ts";
 import { describeEnd, describeLeave, detachedTooOften, linkWords, remountWords } from "./lost-words.ts";
 import type {
   CallOptions,
@@ -18,7 +19,7 @@ import type {
   SandboxFacts,
 } from "./sandbox.ts";
 import { sweep, unguarded } from "./sweep.ts";
-import { lost, type ToolHostConnection } from "./tool-host-connection.ts";
+import type { ToolHostConnection } from "./tool-host-connection.ts";
 
 /** A command that keeps killing its tool host must not keep a run alive for ever. */
 const MAX_RESTARTS = 5;

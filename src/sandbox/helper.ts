@@ -6,10 +6,10 @@ import { demultiplex } from "./channel.ts";
 import { startFailure } from "./container.ts";
 import { createContainer, removeContainer } from "./engine/containers.ts";
 import type { Engine } from "./engine/engine.ts";
+import { lost } from "./lost.ts";
 import { probeLabels } from "./owner.ts";
 import { RUNTIME_ROOT } from "./places.ts";
 import { seccompOption } from "./seccomp/option.ts";
-import { lost } from "./tool-host-connection.ts";
 
 export type HelperOptions = {
   /** Ours: somebody else's could load code into the command. */

@@ -5,11 +5,10 @@ import type { ToController, ToToolHost } from "../protocol/messages.ts";
 export type Question = Extract<ToToolHost, { type: "self_test" | "scan_links" | "sweep" | "restore" }>;
 export type Answer = Extract<ToController, { type: "self_tested" | "links" | "swept" | "restored" }>;
 
-export type QuestionsParts = {
-  send: (question: Question) => void;
-  /** Rejects when the channel ends first or the time is over. */
-  within: <T>(answer: Promise<T>, withinMs: number, words: string) => Promise<T>;
-};
+/** Waits for `answer`; rejects when the channel ends first or the time is over. */
+export type Within = <T>(answer: Promise<T>, withinMs: number, words: string) => Promise<T>;
+
+export type QuestionsParts = { send: (question: Question) => void; within: Within };
 
 /** Questions to a tool host that wait for their answers. */
 export class Questions {

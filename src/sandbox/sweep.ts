@@ -2,8 +2,8 @@ import { CLOSED_OUTLET } from "../core/outlet.ts";
 import type { Appeared } from "../core/quarantine.ts";
 import { Box, type BoxPlan } from "./box.ts";
 import type { Engine } from "./engine/engine.ts";
+import { lost } from "./lost.ts";
 import type { Keep } from "./sandbox.ts";
-import { lost } from "./tool-host-connection.ts";
 
 /** The plan of a container in which nothing of the agent's runs: all of the workspace can be written. */
 export function unguarded(plan: BoxPlan): BoxPlan {

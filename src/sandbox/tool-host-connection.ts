@@ -1,8 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { StringDecoder } from "node:string_decoder";
-import { GloveboxError, messageOf, toGloveboxError } from "../core/errors.ts";
-import type { Origin, RefusedInside } from "../core/outlet.ts";
+import { GloveboxError, messageOf } from "../core/errors.ts";
+import type { Origin } from "../core/outlet.ts";
 import type { Appeared } from "../core/quarantine.ts";
 import { visibleLine } from "../core/visible.ts";
 import {
@@ -10,7 +9,6 @@ import {
   type Hello,
   type Links,
   type MountsChanged,
-  type Outcome,
   PROTOCOL_VERSION,
   type Ready,
   type SelfTestExpectation,
@@ -19,7 +17,9 @@ import {
 } from "../protocol/messages.ts";
 import { Peer } from "../protocol/peer.ts";
 import type { CallNumbers } from "./call-numbers.ts";
-import { Questions } from "./questions.ts";
+import { type CallAnswer, Calls } from "./calls.ts";
+import { lost } from "./lost.ts";
+import { Questions, type Within } from "./questions.ts";
 import type { CallOptions, HostSide, SandboxCall } from "./sandbox.ts";
 
 /** A ping goes out this often, and the tool host ends itself after 30 s without one. */
@@ -28,8 +28,6 @@ const PING_EVERY_MS = 5_000;
 const PONG_WITHIN_MS = 15_000;
 /** How long a tool host may take to say `ready`, on a machine under load. */
 const READY_WITHIN_MS = 20_000;
-/** What a cancelled call is given before it counts as lost: the kill inside takes 0.3 s. */
-const CANCEL_WITHIN_MS = 5_000;
 
 /** A workspace of a million files, and 256 MiB to be packed for each of several paths. */
 const SCAN_WITHIN_MS = 60_000;
@@ -38,17 +36,6 @@ const SWEEP_WITHIN_MS = 600_000;
 /** The bytes of a channel. `destroy` ends it from our side. */
 export type ChannelStreams = { input: Readable; output: Writable; destroy: () => void };
 
-/** What became of a call, and what was refused inside meanwhile. */
-type Answer = { outcome: Outcome; refused: RefusedInside };
-
-const NOTHING_REFUSED: RefusedInside = { unreachable: 0, otherQuestions: 0, taken: [], heldPorts: [] };
-
-type Waiting = {
-  resolve: (answer: Answer) => void;
-  reject: (error: GloveboxError) => void;
-  onOutput: (text: string) => void;
-};
-
 /**
  * The controller's end of one tool host, wherever that runs. Made by {@link connect}; over when `closed` resolves,
  * with the first cause.
@@ -56,7 +43,7 @@ type Waiting = {
 export class ToolHostConnection {
   readonly #peer: Peer<ToController, ToToolHost>;
   readonly #streams: ChannelStreams;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #calls: Calls;
   readonly #questions: Questions;
   readonly #host: HostSide;
   readonly #numbers: CallNumbers;
@@ -87,9 +74,11 @@ export class ToolHostConnection {
       onMessage: (message) => this.#receive(message),
       onClose: (error) => this.#end(error ?? lost("The tool host ended")),
     });
+    const within: Within = (answer, withinMs, words) => this.#within(answer, withinMs, words);
+    this.#calls = new Calls({ peer: this.#peer, numbers, within });
     this.#questions = new Questions({
       send: (question) => this.#peer.send(question),
-      within: (answer, withinMs, words) => this.#within(answer, withinMs, words),
+      within,
     });
   }
 
@@ -120,25 +109,8 @@ export class ToolHostConnection {
   }
 
   /** Rejects with the cause when the channel ends first or the deadline passes; the call may have had effects then. */
-  async call(call: SandboxCall, { signal, onOutput }: CallOptions): Promise<Answer> {
-    const { tool, args, deadlineMs, callId, readsOnly } = call;
-    const id = this.#numbers.next(callId);
-    const answer = new Promise<Answer>((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject, onOutput });
-    });
-    const cancel = (): void => this.#cancel(id);
-    const goOn = readsOnly ? this.#peer.standBack() : undefined;
-    signal.addEventListener("abort", cancel, { once: true });
-    try {
-      const problem = this.#trySend({ type: "call", id, tool, args });
-      if (problem) return { outcome: problem, refused: NOTHING_REFUSED };
-      if (signal.aborted) cancel();
-      return await this.#within(answer, deadlineMs, "The tool host did not answer a call in time");
-    } finally {
-      goOn?.();
-      signal.removeEventListener("abort", cancel);
-      this.#waiting.delete(id);
-    }
+  call(call: SandboxCall, options: CallOptions): Promise<CallAnswer> {
+    return this.#calls.run(call, options);
   }
 
   async selfTest(expect: SelfTestExpectation): Promise<Control[]> {
@@ -187,9 +159,9 @@ export class ToolHostConnection {
       case "ready":
         return this.#onReady(message);
       case "output":
-        return this.#show(message.id, message.stream);
+        return this.#calls.show(message);
       case "result":
-        return this.#waiting.get(message.id)?.resolve(answerOf(message));
+        return this.#calls.settle(message);
       case "self_tested":
       case "links":
       case "swept":
@@ -208,25 +180,6 @@ export class ToolHostConnection {
       default:
         return message satisfies never;
     }
-  }
-
-  /** Arguments that are too large never leave; nothing is lost by that, and the model can mend it. */
-  #trySend(call: ToToolHost): Outcome | undefined {
-    try {
-      this.#peer.send(call);
-      return undefined;
-    } catch (error) {
-      const text = `Not run: ${messageOf(error)}. Send less at once.`;
-      return { status: "invalid", content: [{ type: "text", text }], details: {} };
-    }
-  }
-
-  #show(id: number, stream: number): void {
-    const decoder = new StringDecoder("utf8");
-    const accepted = this.#peer.accept(stream);
-    if (!this.#waiting.has(id)) return void accepted.destroy();
-    accepted.on("data", (bytes: Buffer) => this.#waiting.get(id)?.onOutput(decoder.write(bytes)));
-    accepted.on("end", () => accepted.end());
   }
 
   async #store({ id, stream, item }: Extract<ToController, { type: "quarantine" }>): Promise<void> {
@@ -254,17 +207,9 @@ export class ToolHostConnection {
 
   #leave(change: MountsChanged): void {
     this.changed = change;
-    for (const [id, waiting] of this.#waiting) if (!change.running.includes(id)) waiting.reject(this.unbegun);
+    this.#calls.reject(this.unbegun, (id) => !change.running.includes(id));
     const paths = change.paths.map(visibleLine).join(", ");
     this.destroy(lost(`Mounts of the workspace were detached on the host: ${paths}`));
-  }
-
-  #cancel(id: number): void {
-    this.#peer.send({ type: "cancel", id });
-    const timer = setTimeout(() => {
-      this.#waiting.get(id)?.reject(lost("A cancelled call did not end"));
-    }, CANCEL_WITHIN_MS);
-    timer.unref();
   }
 
   async #beat(): Promise<void> {
@@ -278,7 +223,7 @@ export class ToolHostConnection {
   #end(error: GloveboxError): void {
     clearInterval(this.#heartbeat);
     this.#streams.destroy();
-    for (const waiting of this.#waiting.values()) waiting.reject(error);
+    this.#calls.reject(error);
     this.#close(error);
   }
 
@@ -296,20 +241,4 @@ export class ToolHostConnection {
       clearTimeout(timer);
     }
   }
-}
-
-function answerOf({ outcome, refused }: Extract<ToController, { type: "result" }>): Answer {
-  if (!refused) return { outcome, refused: NOTHING_REFUSED };
-  const { unreachable, other_questions: otherQuestions, taken, held_ports: heldPorts } = refused;
-  return { outcome, refused: { unreachable, otherQuestions, taken, heldPorts } };
-}
-
-/** The error of a sandbox that no longer answers. What a person can do about the cause, if that is known, is the hint. */
-export function lost(words: string, cause?: unknown): GloveboxError {
-  const detail = cause === undefined ? "" : `: ${messageOf(cause)}`;
-  const known = cause === undefined ? undefined : toGloveboxError(cause).hint;
-  return new GloveboxError("SANDBOX_LOST", `${words}${detail}`, {
-    hint: known ?? "Its container is gone or does not react; `glovebox doctor` checks the engine",
-    cause,
-  });
 }

@@ -13,7 +13,7 @@ const OTHER_NAMES: Record<string, readonly string[]> = {
   literal: ["fixed_strings", "fixed"],
   context: ["context_lines", "-A", "-B", "-C"],
   offset: ["start_line", "startLine", "line_start", "start", "line"],
-  limit: ["end_line", "endLine", "max_results", "maxResults", "head_limit", "max_lines", "lines", "count"],
+  limit: ["max_results", "maxResults", "head_limit", "max_lines", "lines", "count"],
 };
 
 /** The same for the tools themselves. */

@@ -208,7 +208,7 @@ describe("what is wrong is said", () => {
     ["find", "name", "pattern"],
     ["find", "glob", "pattern"],
     ["read", "start_line", "offset"],
-    ["read", "end_line", "limit"],
+    ["grep", "max_results", "limit"],
   ])("%s: the name `%s` that others use is led to ours", (tool, theirs, ours) => {
     const parsed = parseArguments(tool, JSON.stringify({ [theirs]: 1 }));
     expect(parsed.ok ? "" : parsed.problem).toContain(`\`${theirs}\` (did you mean \`${ours}\`?)`);

@@ -7,8 +7,8 @@ import { commandEnvironment } from "../../src/sandbox/environment.ts";
 import { failedControls } from "../../src/sandbox/expected-controls.ts";
 import { groupFor, passwdFor } from "../../src/sandbox/identity.ts";
 import { planImageVolumes } from "../../src/sandbox/image-volumes.ts";
+import { lost } from "../../src/sandbox/lost.ts";
 import { currentOwner, ownerState, parseOwner } from "../../src/sandbox/owner.ts";
-import { lost } from "../../src/sandbox/tool-host-connection.ts";
 
 function multiplexed(...parts: [number, string][]): Buffer {
   return Buffer.concat(

@@ -6,10 +6,10 @@ import { cancelled, shownSize } from "../notices.ts";
 import { outcome } from "../outcomes.ts";
 import { endJob, noSuchJob, showJob } from "../shell/job-call.ts";
 import type { Job } from "../shell/job-record.ts";
+import { startJob } from "../shell/job-start.ts";
 import type { ShellParts } from "../shell/parts.ts";
 import { checkText } from "../shell/text.ts";
 import { untilQuiet } from "./quiet.ts";
-import { startTerminal } from "./start.ts";
 
 /** Runs what starts a program in turn with the commands of `bash`; `notes` are to be told with its result. */
 export type TakeTurn = <T>(context: CallContext, run: (notes: readonly string[]) => Promise<T>) => Promise<T | Outcome>;
@@ -43,7 +43,11 @@ async function start(parts: ShellParts, take: TakeTurn, args: Args, context: Cal
   const checked = checkText(args.command ?? "");
   if ("refused" in checked) return outcome("invalid", checked.refused);
   const started = await take(context, (notes) =>
-    startTerminal(parts, { text: checked.text, notes: [...checked.notes, ...notes] }, context.id),
+    startJob(
+      parts,
+      { text: checked.text, notes: [...checked.notes, ...notes], call: context.id },
+      parts.hello.programs.terminal,
+    ),
   );
   return "status" in started ? started : show(parts, started.job, args, context, started.notices);
 }

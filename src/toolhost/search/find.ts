@@ -10,7 +10,7 @@ import { outcome, ToolFailure } from "../outcomes.ts";
 import { globMatcher, type PathMatcher } from "./glob.ts";
 import { hiddenFiles, hiddenWords } from "./hidden-files.ts";
 import { listFiles } from "./list-files.ts";
-import { KILLED_WORDS, RG_MS, type RgEnd, STATUS } from "./rg.ts";
+import { KILLED_WORDS, RG_MS, type RgEnd, STATUS_OF_END } from "./rg.ts";
 import { relativePattern, type SearchPlace, searchPlace } from "./search-place.ts";
 
 const DEFAULT_LIMIT = 1000;
@@ -27,7 +27,7 @@ export const handleFind: Handler<"find"> = async (args, context) => {
     return true;
   });
   if (end.type === "cancelled") return cancelled("the search was stopped");
-  if (listing.total === 0 && end.type === "killed") throw new ToolFailure(`Nothing found so far; ${KILLED_WORDS}`);
+  if (listing.total === 0 && end.type === "killed") throw new ToolFailure(`Nothing found so far. ${KILLED_WORDS}`);
   if (listing.total === 0 && end.type === "done") return nothingFound(args, search, listing.folder, end.errors);
   return report(listing, end);
 };
@@ -95,7 +95,7 @@ function report(listing: Listing, end: RgEnd): Outcome {
     ...(end.type === "killed" ? [KILLED_WORDS] : []),
     ...(end.type === "done" && end.errors !== "" ? [`Not all could be listed: ${clip(end.errors, 500)}`] : []),
   ];
-  const status = STATUS[end.type];
+  const status = STATUS_OF_END[end.type];
   return shownOutcome(status, withNotices(listing.lines.join("\n"), notices), { matches: listing.total }, cut);
 }
 

@@ -14,7 +14,7 @@ import { GrepOutput, limitNotice } from "./grep-output.ts";
 import { nameFilter, rgPattern } from "./grep-pattern.ts";
 import { hiddenFiles, hiddenWords } from "./hidden-files.ts";
 import { listFiles } from "./list-files.ts";
-import { KILLED_WORDS, RG_MS, type RgEnd, runRg, STATUS } from "./rg.ts";
+import { KILLED_WORDS, RG_MS, type RgEnd, runRg, STATUS_OF_END } from "./rg.ts";
 import { relativePattern, type SearchPlace, searchPlace } from "./search-place.ts";
 
 const DEFAULT_LIMIT = 100;
@@ -30,9 +30,9 @@ export const handleGrep: Handler<"grep"> = async (asked, context) => {
   const output = new GrepOutput(place.prefix, accepts, { matches: limit, context: args.context ?? 0 });
   const end = await search(args, place, context, output);
   if (end.type === "cancelled") return cancelled("the search was stopped");
-  if (end.type === "killed" && output.lines.length === 0) throw new ToolFailure(`No match so far; ${KILLED_WORDS}`);
   if (end.type === "done" && !output.finished) throw searchFailure(end);
   if (output.openFile !== undefined) output.endFile(await looksBinary(place, output.openFile));
+  if (output.lines.length === 0 && end.type === "killed") throw new ToolFailure(`No match so far. ${KILLED_WORDS}`);
   if (output.lines.length === 0 && end.type === "done") return nothingFound(args, place, accepts, context, end.errors);
   return report(output, end, limit);
 };
@@ -98,7 +98,7 @@ function report(output: GrepOutput, end: RgEnd, limit: number): Outcome {
     ...(end.type === "killed" ? [KILLED_WORDS] : []),
     ...(end.type === "done" && end.errors !== "" ? [`Not all could be searched: ${clip(end.errors, 500)}`] : []),
   ];
-  const status = STATUS[end.type];
+  const status = STATUS_OF_END[end.type];
   const text = withNotices(output.lines.join("\n"), notices);
   return shownOutcome(status, text, { matches: output.matches }, cut !== undefined);
 }
@@ -128,10 +128,11 @@ async function globWords(
 ): Promise<string> {
   if (glob === undefined || place.target !== undefined) return "";
   let isAny = false;
-  await listFiles(place, context, (name) => {
+  const end = await listFiles(place, context, (name) => {
     isAny = accepts(name.toString("utf8"));
     return !isAny;
   });
-  if (isAny) return "";
+  // Of a listing that did not come to its end nothing is known.
+  if (isAny || end.type !== "done") return "";
   return `: no file matches the glob \`${shownPath(glob)}\`, so nothing was searched; it is about names at any depth, or with a \`/\` about the path below \`path\`; several are \`*.{ts,js}\``;
 }

@@ -17,7 +17,7 @@ const MAX_ERROR_BYTES = 4096;
 
 /** What a search that was killed says. */
 export const KILLED_WORDS =
-  "the search program was killed before its end, by another process or because memory ran out: there may be more; narrow the path";
+  "The search program was killed before its end, by another process or because memory ran out, there may be more; narrow the path";
 
 /** How a search ended. `stopped`: the reader had enough. */
 export type RgEnd =
@@ -27,7 +27,7 @@ export type RgEnd =
   | { type: "stopped" | "timed_out" | "cancelled" };
 
 /** The status of what was found till then. */
-export const STATUS = {
+export const STATUS_OF_END = {
   done: "ok",
   stopped: "ok",
   timed_out: "timed_out",

@@ -43,6 +43,7 @@ export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScop
   let saidPosix = hello.programs.shellKind === "bash" || hello.previousPid !== undefined;
   let ended = false;
   let running: number | undefined;
+  const failed = (thrown: unknown): Outcome => couldNotRun(thrown, hello);
 
   /** Carries out what starts a program, when it is its turn. */
   const take: TakeTurn = (context, run) =>
@@ -59,19 +60,21 @@ export function createShell({ hello, scope }: { hello: Hello; scope: ProcessScop
 
   const handleBash: Handler<"bash"> = ({ command = "", timeout, background, job, kill }, context) => {
     // Not in turn: a job can be looked at, and ended, while a command runs.
-    if (job !== undefined) return answerJobCall(parts, { job, kill: kill === true }).catch(couldNotRun);
+    if (job !== undefined) return answerJobCall(parts, { job, kill: kill === true }).catch(failed);
     const checked = checkText(command);
     if ("refused" in checked) return Promise.resolve(outcome("invalid", checked.refused));
     const timeoutMs = (timeout ?? BASH_SECONDS.default) * 1000;
     return take(context, (notes) => {
       const prepared = { text: checked.text, notes: [...checked.notes, ...notes], timeoutMs };
-      return background ? startBackground(parts, prepared, context.id) : runForeground(parts, prepared, context);
-    }).catch(couldNotRun);
+      return background
+        ? startBackground(parts, { ...prepared, call: context.id })
+        : runForeground(parts, prepared, context);
+    }).catch(failed);
   };
   const handlePty = createPty(parts, take);
   return {
     handleBash,
-    handlePty: (args, context) => handlePty(args, context).catch(couldNotRun),
+    handlePty: (args, context) => handlePty(args, context).catch(failed),
     whose: createWhose(parts, () => running),
     settled,
     async endEverything() {
@@ -109,14 +112,13 @@ function endPrevious(parts: ShellParts): void {
 const POSIX_NOTE =
   "this image has no bash: sh runs the commands, and only the directory and exported variables are carried between them";
 
-function couldNotRun(thrown: unknown): Outcome {
+function couldNotRun(thrown: unknown, { state }: Hello): Outcome {
   ownLimits.require();
   const words: Record<string, string> = {
     EAGAIN: "no process can be started: the limit on processes is reached",
     ENOMEM: "no process can be started: the memory is used up",
     EMFILE: "the tool host's limit on open files is reached",
-    ENOSPC:
-      "its files cannot be written: the file system of the tool host's state folder, /run/glovebox, is full, and not by what is kept there; make room by `write` with empty content to what fills it",
+    ENOSPC: `its files cannot be written: the file system of ${state} is full, and not by what is kept there; make room by \`write\` with empty content to what fills it`,
     ENOENT: "the shell of the image, or the folder of its own files, is gone",
     ENOTDIR: "the folder of the shell's own files was replaced",
   };

@@ -90,7 +90,7 @@ test("a search that is killed is a failure with what it had found, not an empty 
     chmodSync(ws.path("fake-rg"), 0o755);
     ws.host.hello.programs.rg = ws.path("fake-rg");
   };
-  const killed = "the search program was killed before its end";
+  const killed = "The search program was killed before its end";
   dies("");
   for (const outcome of [await ws.call(handleGrep, { pattern: "x" }), await ws.call(handleFind, { pattern: "x*" })]) {
     expect([outcome.status, text(outcome)]).toEqual(["failed", expect.stringContaining(killed)]);
@@ -99,7 +99,7 @@ test("a search that is killed is a failure with what it had found, not an empty 
   const partial = await ws.call(handleFind, { pattern: "x*" });
   expect([partial.status, text(partial)]).toEqual([
     "failed",
-    expect.stringMatching(/^x1\n\[the search program was killed/),
+    expect.stringMatching(/^x1\n\[The search program was killed/),
   ]);
 });
 
