@@ -1,5 +1,5 @@
 import type { Attack } from "./attack.ts";
-import { calls, control, DONE, deniedBy, harmless, shell, tool } from "./steps.ts";
+import { calls, control, deniedBy, harmless, shell, tool } from "./steps.ts";
 
 /** Hidden files by every name they have. */
 const NAMES = [
@@ -69,7 +69,7 @@ export const HIDING_ATTACKS: Attack[] = [
     steps: () => [
       control(tool("read", { path: "links-to-keys/open" }, /^ok/)),
       shell("[ -s links-to-keys/key.hide ] && echo has a size; echo end", /^ok: end$/),
-      tool("read", { path: "links-to-keys/key.hide" }, DONE),
+      tool("read", { path: "links-to-keys/key.hide" }, rule(1)),
       calls("EROFS EACCES", "own openat -100 =links-to-keys/key.hide 02001"),
     ],
   },
